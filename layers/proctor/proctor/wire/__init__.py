@@ -1,0 +1,1 @@
+"""AWS envelopes as pydantic models. Parses only; decides nothing and calls nothing."""
