@@ -1,0 +1,1 @@
+"""session_limits: ends Session Manager sessions over a person's cap, and those that nobody may have."""
