@@ -1,0 +1,1 @@
+"""agent_reports: takes in what the nodes' agents report; the only writer of observed state."""
