@@ -1,0 +1,1 @@
+"""budget_holds: hold and release Slurm work as budgets are spent."""
