@@ -1,0 +1,1 @@
+"""Slurm's commands: argv lists out, streamed text in."""

@@ -1,0 +1,1 @@
+"""What the agent keeps on its node: its key, the last intents, and what each hold replaced."""
