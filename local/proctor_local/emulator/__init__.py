@@ -1,0 +1,1 @@
+"""The one place that touches MiniStack's private names; ``selftest`` says at start which of them changed."""

@@ -1,0 +1,1 @@
+"""Services and actions that MiniStack lacks, one small module each. How to add one: ``local/README.md``."""

@@ -1,0 +1,81 @@
+"""The scene of `make run`, act by act: what was measured, who was told, and that nothing else happened."""
+
+import pytest
+
+from proctor_local.budget_week import cast
+from proctor_local.budget_week.book import Book
+from proctor_local.budget_week.university import University
+
+pytestmark = [pytest.mark.stack, pytest.mark.slurm, pytest.mark.timeout(300)]
+
+MEASURED = {
+    "hold in force in Slurm after AWS had the figure": 5.0,
+    "start of an innocent's job": 5.0,
+    "held again after sacctmgr": 10.0,
+    "partition held after its use was reported": 5.0,
+    "held again after scontrol reconfigure": 10.0,
+    "held again after scontrol update": 10.0,
+    "start of the waiting job after the release": 10.0,
+    "partition up after the sweep of the new period": 10.0,
+}
+
+
+@pytest.mark.parametrize("what", list(MEASURED))
+def test_it_is_as_fast_as_promised(book: Book, what: str) -> None:
+    assert book.seconds[what][0] <= MEASURED[what]
+
+
+def test_everything_measured_is_listed_here(book: Book) -> None:
+    assert book.seconds.keys() == MEASURED.keys()
+
+
+def test_nothing_unexpected_happened(book: Book) -> None:
+    """Among it: no running job ended, no job of another account delayed, what was released by hand stayed so."""
+    assert book.unexpected == []
+
+
+def test_each_hold_was_written_and_let_go_once(book: Book, university: University) -> None:
+    assert (book.tallies["WriteIntent applied"], book.tallies["WithdrawIntent applied"]) == (2, 2)
+    intents = {row["sk"]: (row["is_held"], row["owner"]) for row in university.stack.rows("Intents")}
+    assert intents == {
+        f"account#{cast.LINGUISTICS}": (False, "budget_holds"),
+        f"partition#{cast.VISION}": (False, "budget_holds"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("receiver", "subjects"),
+    [
+        (
+            cast.OWNERS[cast.LINGUISTICS],
+            {
+                "Budget linguistics: 80 % is spent",
+                "Budget linguistics: 90 % is spent",
+                "Budget linguistics: new jobs are held",
+                "Budget linguistics: its hold is released",
+            },
+        ),
+        (cast.MEMBERS[cast.LINGUISTICS], {"Your jobs on alpha wait: budget linguistics"}),
+    ],
+)
+def test_people_are_told_once(book: Book, university: University, receiver: str, subjects: set[str]) -> None:
+    assert book.tallies["mails"]
+    address = f"{receiver}@{cast.DOMAIN}"
+    heard = [mail["subject"] for mail in university.local.mails() if address in mail["to"]]
+    assert len(heard) == len(set(heard))
+    assert set(heard) == subjects
+
+
+def test_no_role_lacks_anything_and_nothing_is_lost(book: Book, university: University) -> None:
+    assert book.seconds
+    assert university.local.denials() == []
+    assert university.local.problems() == []
+    assert university.holds.take_dead_letters() == []
+    assert university.reports.take_dead_letters() == []
+
+
+def test_the_agent_ran_under_the_controllers_role(book: Book, university: University) -> None:
+    (agent,) = university.stack.rows("Agents")
+    assert (agent["state"], agent["role"]) == ("enrolled", "controller")
+    assert agent["instance_id"] == university.controller["instance_id"]
+    assert book.seconds
