@@ -1,0 +1,9 @@
+SEEDS ?= 200
+
+.PHONY: simulate
+simulate: venv ## Simulate whole days with faults, then the planted bugs: make simulate SEEDS=2000
+	@PYTHONHASHSEED=0 PYTHONPATH=layers/proctor:functions:. $(BIN)/python -m tests.simulation --seeds $(SEEDS) --processes $(JOBS)
+
+.PHONY: simulate-seed
+simulate-seed: venv ## Tell the story of one seed: make simulate-seed SEED=7 [PLANTED="dry-run"]
+	@PYTHONHASHSEED=0 PYTHONPATH=layers/proctor:functions:. $(BIN)/python -m tests.simulation --seed $(or $(SEED),0) --planted "$(PLANTED)"
