@@ -25,6 +25,9 @@ _AHEAD = {
     FORECAST: "the forecast passes the limit",
     COMMITTED: "running and queued jobs could pass the limit",
 }
+_CHANGES = frozenset({"held", "released", "member"})
+"""Notices whose step says when it happened."""
+
 _LET_GO = frozenset(
     {Why.FELL_BELOW, Why.LIMIT_RAISED, Why.NEW_PERIOD, Why.BY_HAND, Why.ORDER_LAPSED, Why.ENDED}
 )
@@ -195,9 +198,10 @@ def _kind(step: str) -> str:
 
 
 def _notice(standing: Standing, assessment: Assessment, step: str) -> Verdict:
-    """Claimed once per (budget, period, threshold or change)."""
+    """Claimed once per (budget, period, threshold), or per change: a change near a period's end is no news in the next."""
     situation = standing.situation
     period = standing.memory.period
+    is_change = _kind(step) in _CHANGES
     return Verdict(
         subject="",
         cluster=situation.cluster,
@@ -206,6 +210,6 @@ def _notice(standing: Standing, assessment: Assessment, step: str) -> Verdict:
         text="",
         mode=assessment.mode_of(situation, Rule.NOTICE),
         policy_version=assessment.view.policy.version,
-        episode=period.key if period is not None else "no-period",
+        episode="change" if is_change else period.key if period is not None else "no-period",
         step=step,
     )

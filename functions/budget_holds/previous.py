@@ -27,6 +27,14 @@ def previous_of(
         return stored.previous
     if not view.is_fresh(now):
         return stored.previous if stored is not None else None
+    seen = _seen(verb, view)
+    # The release is reported at once, what Slurm shows up to a minute later.
+    if stored is None or stored.previous is None or seen is None:
+        return seen
+    return stored.previous if _is_our_value(stored.verb, seen) else seen
+
+
+def _seen(verb: Verb, view: SlurmView) -> Mapping[str, str] | None:
     match verb:
         case SetPartitionState():
             seen = view.partitions.get(verb.partition)
@@ -38,6 +46,13 @@ def previous_of(
             return next(({"GrpJobs": _text(q.grp_jobs)} for q in view.qos if q.name == verb.qos), None)
         case _:
             return None
+
+
+def _is_our_value(verb: Verb, seen: Mapping[str, str]) -> bool:
+    """Whether what is seen is what our hold itself sets."""
+    if isinstance(verb, SetPartitionState):
+        return seen["State"] == verb.state.value
+    return "0" in seen.values()
 
 
 _STATES = frozenset({"UP", "DOWN", "DRAIN", "INACTIVE"})

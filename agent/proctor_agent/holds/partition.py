@@ -32,7 +32,7 @@ def decide(intent: Intent, is_held: bool, seen: ObservedPartition | None, record
 def _hold(intent: Intent, verb: SetPartitionState, seen: ObservedPartition, record: Record | None) -> Step:
     state = verb.state.value
     ours = record if record is not None and record.status is Status.HELD else None
-    previous = ours.previous if ours is not None else {"State": seen.state}
+    previous = ours.previous if ours is not None else {"State": _before(intent, state, seen, record)}
     kept = Record(intent.sk, intent.rev, Status.HELD, state, previous)
     if ours is not None and seen.state == ours.set_value != state:
         # The hold was changed to another state: from our old one to the new one.
@@ -42,6 +42,13 @@ def _hold(intent: Intent, verb: SetPartitionState, seen: ObservedPartition, reco
         return done(Outcome.APPLIED, "" if seen.state == state else f"{seen.state} is in force", kept)
     undone = seen.state if ours is not None and ours.rev == intent.rev else ""
     return act(writes.set_partition_state(verb.partition, state), kept, undone=undone)
+
+
+def _before(intent: Intent, state: str, seen: ObservedPartition, record: Record | None) -> str:
+    """The state before the hold. Without a record it may be our own, from before the state was lost: then the intent knows."""
+    if record is not None or seen.state != state:
+        return seen.state
+    return (intent.previous or {}).get("State", seen.state)
 
 
 def _release(intent: Intent, verb: SetPartitionState, seen: ObservedPartition, record: Record | None) -> Step:

@@ -75,6 +75,12 @@ def test_our_own_zero_is_never_taken_for_what_was_before() -> None:
         results={"account#lab1": result(Outcome.RELEASED)},
     )
     assert write(let_go).intent.previous == {"GrpJobs": "-1", "GrpSubmitJobs": "-1", "GrpTRES/node": "-1"}
+    not_seen_yet = held_view(
+        stored={"account#lab1": intent(held=False)},
+        associations=zero,
+        results={"account#lab1": result(Outcome.RELEASED)},
+    )
+    assert write(not_seen_yet).intent.previous == {"GrpJobs": "7"}
     blind = held_view(seen_at=None)
     assert write(blind).intent.previous is None
 

@@ -44,17 +44,19 @@ class SessionTerminator:
         self._sessions = sessions
         self._release = release
         self._wait = wait
+        self._asked: set[str] = set()
 
     def recheck(self, actions: Sequence[Action]) -> Mapping[str, str]:
         """Spare a session that has ended, or whose person has room by now.
 
-        Only the sessions counted at decision time matter: one that started since has its own evaluation.
+        Only the sessions counted at decision time matter: one that started since has its own evaluation. One whose end was
+        asked for in an earlier chunk is gone even if a listing that lags still shows it.
         """
         ends = [_end(a) for a in actions]
         wanted = {e.session_id for e in ends} | {p.session_id for e in ends for p in e.peers}
         live = {sid: s for sid, s in self._sessions.find_active(wanted).items() if s.is_counted}
         spared: dict[str, str] = {}
-        ending: set[str] = set()
+        ending = set(self._asked)
         for end in ends:
             if why := _spare(end, live, ending):
                 spared[end.subject] = why
@@ -64,7 +66,9 @@ class SessionTerminator:
 
     def apply(self, action: Action) -> None:
         """Ask for the end."""
-        self._sessions.terminate(_end(action).session_id)
+        session_id = _end(action).session_id
+        self._sessions.terminate(session_id)
+        self._asked.add(session_id)
 
     def verify(self, actions: Sequence[Action]) -> Mapping[str, bool]:
         """A session has ended when it is no longer listed as active, or listed as Terminating."""
