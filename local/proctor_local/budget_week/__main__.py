@@ -55,7 +55,6 @@ def _play(local: LocalAwsClient, log: Log, options: argparse.Namespace) -> int:
         )
         scene(university)
         is_well = finish(university)
-        university.watcher.stop()
         if options.keep:
             _keep(university)
         return 0 if is_well else 1
@@ -63,14 +62,14 @@ def _play(local: LocalAwsClient, log: Log, options: argparse.Namespace) -> int:
         university.close()
 
 
-def scene(university: University) -> None:
-    """All acts, or those that need no Slurm."""
+def scene(university: University) -> Cluster | None:
+    """All acts, or those that need no Slurm; the Slurm side, where there is one."""
     if university.slurm is None or university.agent is None:
         acts.eighty_percent(university)
         acts.hundred_percent(university)
         acts.released_by_hand(university)
         acts.stays_released(university)
-        return
+        return None
     cluster = Cluster(university, university.slurm, university.agent)
     slurm_acts.at_work(cluster)
     acts.eighty_percent(university)
@@ -80,6 +79,7 @@ def scene(university: University) -> None:
     slurm_acts.released_by_hand(cluster)
     slurm_acts.new_period(cluster, ends_at)
     slurm_acts.nobody_was_hurt(cluster)
+    return cluster
 
 
 def _keep(university: University) -> None:

@@ -47,7 +47,7 @@ class University:
         self.local, self.log, self.book = local, log, Book(log)
         self.slurm: SlurmStack | None = None
         self.agent: Agent | None = None
-        self.why_no_slurm = ""
+        self.why_no_slurm, self._is_watched = "", False
 
     # bringing it up
 
@@ -68,7 +68,9 @@ class University:
         self._start_agent()
 
     def close(self) -> None:
-        """End Slurm, its jobs and the agent."""
+        """End the log's reader, Slurm, its jobs and the agent."""
+        if self._is_watched:
+            self.watcher.stop()
         if self.slurm is not None:
             self.slurm.stop()
 
@@ -113,6 +115,7 @@ class University:
         self.holds, self.reports = budget_holds(self.stack), agent_reports(self.stack)
         self.watcher = Watcher(self.stack, self.log, self.book)
         self.watcher.start()
+        self._is_watched = True
 
     def _load(self) -> None:
         people = Path(self.local.workers()["workspace"]) / "people.jsonl"

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from proctor_local.budget_week.__main__ import scene
-from proctor_local.budget_week.book import Book
 from proctor_local.budget_week.slurm_acts import Cluster
 from proctor_local.budget_week.university import University
 from proctor_local.control import running
 from proctor_local.exam_week.log import Log
 from proctor_slurm import ensure_installed
+from tests.e2e.budgets.week import Week, as_it_stands
 from tests.e2e.conftest import EMULATOR, TEMPLATE
 
 
@@ -32,22 +32,25 @@ def university() -> Iterator[University]:
         try:
             made.open(TEMPLATE, architecture)
             yield made
-            made.watcher.stop()
         finally:
             made.close()
 
 
 @pytest.fixture(scope="session")
-def cluster(university: University) -> Cluster:
-    """Its Slurm side."""
-    assert university.slurm is not None
-    assert university.agent is not None
-    return Cluster(university, university.slurm, university.agent)
+def played(university: University) -> tuple[Cluster, Week]:
+    """The whole scene, once."""
+    found = scene(university)
+    assert found is not None, university.why_no_slurm
+    return found, as_it_stands(university)
 
 
 @pytest.fixture(scope="session")
-def book(university: University) -> Book:
-    """What was measured, and what went wrong, in the whole scene."""
-    scene(university)
-    university.settle()
-    return university.book
+def cluster(played: tuple[Cluster, Week]) -> Cluster:
+    """The Slurm side, after the scene."""
+    return played[0]
+
+
+@pytest.fixture(scope="session")
+def week(played: tuple[Cluster, Week]) -> Week:
+    """How the scene went."""
+    return played[1]

@@ -3,8 +3,8 @@
 import pytest
 
 from proctor_local.budget_week import cast
-from proctor_local.budget_week.book import Book
 from proctor_local.budget_week.university import University
+from tests.e2e.budgets.week import Week
 
 pytestmark = [pytest.mark.stack, pytest.mark.slurm, pytest.mark.timeout(300)]
 
@@ -21,23 +21,22 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("what", list(MEASURED))
-def test_it_is_as_fast_as_promised(book: Book, what: str) -> None:
-    assert book.seconds[what][0] <= MEASURED[what]
+def test_it_is_as_fast_as_promised(week: Week, what: str) -> None:
+    assert week.seconds[what] <= MEASURED[what]
 
 
-def test_everything_measured_is_listed_here(book: Book) -> None:
-    assert book.seconds.keys() == MEASURED.keys()
+def test_everything_measured_is_listed_here(week: Week) -> None:
+    assert week.seconds.keys() == MEASURED.keys()
 
 
-def test_nothing_unexpected_happened(book: Book) -> None:
+def test_nothing_unexpected_happened(week: Week) -> None:
     """Among it: no running job ended, no job of another account delayed, what was released by hand stayed so."""
-    assert book.unexpected == []
+    assert week.unexpected == ()
 
 
-def test_each_hold_was_written_and_let_go_once(book: Book, university: University) -> None:
-    assert (book.tallies["WriteIntent applied"], book.tallies["WithdrawIntent applied"]) == (2, 2)
-    intents = {row["sk"]: (row["is_held"], row["owner"]) for row in university.stack.rows("Intents")}
-    assert intents == {
+def test_each_hold_was_written_and_let_go_once(week: Week) -> None:
+    assert (week.tallies["WriteIntent applied"], week.tallies["WithdrawIntent applied"]) == (2, 2)
+    assert {row["sk"]: (row["is_held"], row["owner"]) for row in week.intents} == {
         f"account#{cast.LINGUISTICS}": (False, "budget_holds"),
         f"partition#{cast.VISION}": (False, "budget_holds"),
     }
@@ -58,24 +57,17 @@ def test_each_hold_was_written_and_let_go_once(book: Book, university: Universit
         (cast.MEMBERS[cast.LINGUISTICS], {"Your jobs on alpha wait: budget linguistics"}),
     ],
 )
-def test_people_are_told_once(book: Book, university: University, receiver: str, subjects: set[str]) -> None:
-    assert book.tallies["mails"]
-    address = f"{receiver}@{cast.DOMAIN}"
-    heard = [mail["subject"] for mail in university.local.mails() if address in mail["to"]]
+def test_people_are_told_once(week: Week, receiver: str, subjects: set[str]) -> None:
+    heard = [mail["subject"] for mail in week.mails if f"{receiver}@{cast.DOMAIN}" in mail["to"]]
     assert len(heard) == len(set(heard))
     assert set(heard) == subjects
 
 
-def test_no_role_lacks_anything_and_nothing_is_lost(book: Book, university: University) -> None:
-    assert book.seconds
-    assert university.local.denials() == []
-    assert university.local.problems() == []
-    assert university.holds.take_dead_letters() == []
-    assert university.reports.take_dead_letters() == []
+def test_no_role_lacks_anything_and_nothing_is_lost(week: Week) -> None:
+    assert (week.refusals, week.dead_letters) == ([], [])
 
 
-def test_the_agent_ran_under_the_controllers_role(book: Book, university: University) -> None:
-    (agent,) = university.stack.rows("Agents")
+def test_the_agent_enrolled_as_the_controller(week: Week, university: University) -> None:
+    (agent,) = week.agents
     assert (agent["state"], agent["role"]) == ("enrolled", "controller")
     assert agent["instance_id"] == university.controller["instance_id"]
-    assert book.seconds

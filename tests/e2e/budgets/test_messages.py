@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from proctor_local.budget_week import cast
-from proctor_local.budget_week.book import Book
 from proctor_local.budget_week.slurm_acts import Cluster
 from proctor_local.budget_week.university import University
 from proctor_local.control import wait_until
@@ -18,9 +17,8 @@ _PATH = f"/proctor/{cast.CLUSTER}/budget_holds"
 
 
 @pytest.fixture(scope="module")
-def desk(book: Book, university: University, cluster: Cluster) -> University:
+def desk(university: University, cluster: Cluster) -> University:
     """Five departments with a budget each; the functions start afresh, so that they know them."""
-    assert book.seconds
     for name in NAMES:
         cluster.slurm.run("sacctmgr", "-i", "-Q", "add", "account", name, f"cluster={cast.CLUSTER}")
         university.make_aws_budget(name, name)
