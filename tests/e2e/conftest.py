@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from proctor.domain.agent_protocol import Role
 from proctor_local.control import LocalAwsClient, running, wait_until
 from proctor_local.deploy import deploy
 from proctor_local.deployed import ROOT, DeployedStack, seed_sender
-from tests.e2e import directory
+from proctor_local.identities import Identities
+from tests.e2e import directory, money
+from tests.e2e.agents import Agents
 from tests.e2e.figures import FIGURES, contention
 from tests.e2e.scenarios import SCENARIOS
 from tests.e2e.statements import listed_in_docs, of_the_template
@@ -18,6 +21,8 @@ from tests.e2e.world import World
 
 EMULATOR = ROOT / ".emulator" / "bin" / "python"
 TEMPLATE = ROOT / ".aws-sam-local" / "build" / "template.yaml"
+_NODE_ROLES = {Role.CONTROLLER: "HyperPodController", Role.NODE: "HyperPodNodes"}
+_NOTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "iam:*", "Resource": "*"}]}
 _PASSED: set[str] = set()
 
 
@@ -43,20 +48,35 @@ def world(local: LocalAwsClient) -> World:
     )
     clusters = {name: local.seed_cluster(name, groups) for name, groups in directory.CLUSTERS.items()}
     seed_sender(local, directory.SENDER)
+    roles = {role: Identities(local).role(name, _NOTHING) for role, name in _NODE_ROLES.items()}
     more = ",".join(name for name in clusters if name != directory.ALPHA)
     parameters = {
         "ClusterName": directory.ALPHA,
         "MoreClusterNames": more,
         "ApplyActions": "true",
         "Sender": directory.SENDER,
+        "ControllerRoleArn": roles[Role.CONTROLLER],
+        "NodeRoleArn": roles[Role.NODE],
     }
     stack = DeployedStack(local, "proctor", deploy(local, TEMPLATE, "proctor", parameters))
-    found = World(stack, clusters, stack.role_arn.rsplit("/", 1)[-1], *stack.listen())
+    agents = Agents(stack, roles, clusters)
+    found = World(stack, clusters, stack.role_arn.rsplit("/", 1)[-1], *stack.listen(), agents)
     _load(found)
     first_reaction(found)
     FIGURES["warm_start_seconds"] = time.monotonic() - began
     FIGURES["warm_start_contention"] = max(before, contention())
+    _begin_slurm_side(found)
     return found
+
+
+def _begin_slurm_side(world: World) -> None:
+    """Agents enrol and report, money is defined."""
+    for role, name in _NODE_ROLES.items():
+        policy = world.stack.outputs[f"{'Controller' if role is Role.CONTROLLER else 'Node'}AgentPolicyArn"]
+        world.local.aws().query("iam", "AttachRolePolicy", RoleName=name, PolicyArn=policy)
+    world.reports.put_in_force(f"/proctor/{directory.ALPHA}/agent_reports", directory.AGENTS_POLICY)
+    world.agents.begin()
+    money.begin(world.holds)
 
 
 def _load(world: World) -> None:

@@ -14,7 +14,7 @@ EVENT_GRACE_MINUTES = 4
 """Longer than a listing may lag, or nothing would ever be overdue."""
 
 CLUSTERS: Mapping[str, Mapping[str, Any]] = {
-    ALPHA: {"login": {"count": 2}, "controller": {"count": 1}},
+    ALPHA: {"login": {"count": 2}, "controller": {"count": 1}, "worker": {"count": 80}},
     BETA: {"login": {"count": 1}},
     GAMMA: {"login": {"count": 1}},
     DELTA: {"login": {"count": 1}},
@@ -43,6 +43,9 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+AGENTS_POLICY: Mapping[str, Any] = {"guardrails": {"notices": {"per_run": 50, "per_window": 1000}}}
+"""Of agent_reports on ALPHA: every mutation costs a message to the operators."""
+
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "plain": {},
     "staff": {"groups": ["staff"]},
@@ -54,6 +57,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "bounced": {},
     "exempt": {},
     "iam": {},
+    "owner": {},
 }
 """Kind → what its people's lines hold besides the usual."""
 

@@ -1,4 +1,4 @@
-"""Every rule of session_limits, on the deployed stack, from the session's start to its end and its record."""
+"""Every scenario of the three functions, on the deployed stack, from what wakes them to what is recorded."""
 
 import pytest
 
@@ -12,6 +12,6 @@ pytestmark = pytest.mark.stack
 def test_scenario(world: World, name: str) -> None:
     world.local.clear_denials()
     SCENARIOS[name](world)
-    world.settle()
+    world.settle_all()
     assert world.refusals() == []
-    assert world.stack.take_dead_letters() == []
+    assert [letter for f in world.functions.values() for letter in f.take_dead_letters()] == []

@@ -1,7 +1,7 @@
 """IAM mutation: each statement of each role is taken away in turn, on the live role, and some scenario must miss it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
@@ -10,7 +10,7 @@ import pytest
 
 from proctor_local.aws_client import text_of
 from tests.e2e.scenarios import SCENARIOS
-from tests.e2e.statements import MAPPING, actions_of, covered, listed_in_docs, of_the_template
+from tests.e2e.statements import MAPPING, TWINS, actions_of, covered, listed_in_docs, of_the_template
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.stack
@@ -22,7 +22,8 @@ def test_every_statement_is_mapped_to_a_scenario_or_listed_with_the_reason() -> 
     assert {pair for pair in known if pair[0] in covered()} == {
         p for p in of_the_template() if p[0] in covered()
     }
-    assert set(MAPPING.values()) <= SCENARIOS.keys()
+    assert {*MAPPING.values(), *TWINS.values()} <= SCENARIOS.keys()
+    assert {(role, sid) for role, sids in TWINS for sid in sids} <= listed_in_docs().keys()
 
 
 def test_every_role_has_scenarios_or_is_listed_with_the_reason() -> None:
@@ -33,7 +34,8 @@ def test_every_role_has_scenarios_or_is_listed_with_the_reason() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(MAPPING.values())))
 def test_on_a_cold_stack_with_all_statements_nothing_is_missed(world: World, name: str) -> None:
-    world.stack.recycle()
+    role = next(role for (role, _), scenario in MAPPING.items() if scenario == name)
+    world.functions[role.removesuffix("Role")].recycle()
     world.local.clear_denials()
     world.is_mutant = True
     try:
@@ -44,38 +46,52 @@ def test_on_a_cold_stack_with_all_statements_nothing_is_missed(world: World, nam
 
 @pytest.mark.parametrize(("role", "sid"), list(MAPPING))
 def test_a_statement_taken_away_is_missed(world: World, role: str, sid: str) -> None:
-    with without(world, role, sid):
+    misses(world, role, (sid,), MAPPING[role, sid])
+
+
+@pytest.mark.parametrize(("role", "sids"), list(TWINS))
+def test_statements_that_grant_the_same_are_missed_together(
+    world: World, role: str, sids: tuple[str, ...]
+) -> None:
+    first, *others = ({**of_the_template()[role, sid], "Sid": ""} for sid in sids)
+    assert others == [first] * len(others)
+    misses(world, role, sids, TWINS[role, sids])
+
+
+def misses(world: World, role: str, sids: Sequence[str], name: str) -> None:
+    """A scenario fails without these statements, and IAM refused one of their actions."""
+    with without(world, role, sids):
         world.is_mutant = True
         try:
-            SCENARIOS[MAPPING[role, sid]](world)
+            SCENARIOS[name](world)
         except AssertionError as missed:
             why = str(missed)
         else:
-            pytest.fail(f"{MAPPING[role, sid]} passes without {sid}")
+            pytest.fail(f"{name} passes without {', '.join(sids)}")
         finally:
             world.is_mutant = False
         refused = world.refusals()
-    assert any(action in text for action in actions_of(of_the_template()[role, sid]) for text in refused), (
-        why,
-        refused,
-    )
+    actions = [action for sid in sids for action in actions_of(of_the_template()[role, sid])]
+    assert any(action in text for action in actions for text in refused), (why, refused)
 
 
 @contextmanager
-def without(world: World, role: str, sid: str) -> Iterator[None]:
-    """The live role without one statement, and a function that starts cold. Afterwards everything is as before."""
+def without(world: World, role: str, sids: Sequence[str]) -> Iterator[None]:
+    """The live role without some statements, and a function that starts cold. Afterwards everything is as before."""
     name, policy, document = live_policy(world, role)
-    kept = [statement for statement in document["Statement"] if statement["Sid"] != sid]
-    assert len(kept) == len(document["Statement"]) - 1
-    put_policy(world, name, policy, {**document, "Statement": kept})
-    world.stack.recycle()
-    world.local.clear_denials()
+    function = world.functions[role.removesuffix("Role")]
+    kept = [statement for statement in document["Statement"] if statement["Sid"] not in sids]
+    assert len(kept) == len(document["Statement"]) - len(sids)
     try:
+        put_policy(world, name, policy, {**document, "Statement": kept})
+        function.purge()  # what waits for another try would be taken for work that goes on
+        function.recycle()
+        world.local.clear_denials()
         yield
     finally:
         put_policy(world, name, policy, document)
-        world.stack.purge()
-        world.stack.recycle()
+        function.purge()
+        function.recycle()
         world.local.clear_denials()
 
 

@@ -5,12 +5,15 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from proctor_local.control import LocalAwsClient, PersonClient
 from proctor_local.deployed import DeployedStack
+from proctor_local.deployed_function import DeployedFunction, agent_reports, budget_holds
 from proctor_local.identities import Identities
 from tests.e2e import directory
+from tests.e2e.agents import Agents
 
 PATIENCE_SECONDS = 15.0
 SWEEP_PATIENCE_SECONDS = 60.0
@@ -31,6 +34,7 @@ class World:
     role_name: str
     outcomes_url: str
     operators_url: str
+    agents: Agents
     is_mutant: bool = False
     _unused: dict[str, Iterator[str]] = field(default_factory=dict)
     _signed_in: dict[tuple[str, str], PersonClient] = field(default_factory=dict)
@@ -41,6 +45,29 @@ class World:
     def local(self) -> LocalAwsClient:
         """The local AWS."""
         return self.stack.local
+
+    # functions
+
+    @cached_property
+    def functions(self) -> Mapping[str, DeployedFunction]:
+        """Every function of the stack by its prefix in logical ids."""
+        limits = DeployedFunction(self.stack, "session_limits", "SessionLimits", ("SessionLimitsQueueUrl",))
+        return {f.prefix: f for f in (limits, agent_reports(self.stack), budget_holds(self.stack))}
+
+    @property
+    def reports(self) -> DeployedFunction:
+        """agent_reports."""
+        return self.functions["AgentReports"]
+
+    @property
+    def holds(self) -> DeployedFunction:
+        """budget_holds."""
+        return self.functions["BudgetHolds"]
+
+    @cached_property
+    def role_names(self) -> frozenset[str]:
+        """The functions' own roles."""
+        return frozenset(function.role_name for function in self.functions.values())
 
     # people
 
@@ -137,8 +164,12 @@ class World:
     # hearing
 
     def outcomes(self) -> list[dict[str, Any]]:
-        """Proctor's own events so far, as somebody else on the bus gets them."""
-        return self._hear(self.outcomes_url)
+        """What Proctor's functions did so far, as somebody else on the bus gets it."""
+        return [e for e in self._hear(self.outcomes_url) if e["detail-type"] == "Proctor Outcome"]
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The events so far that say that something observed has changed."""
+        return [e for e in self._hear(self.outcomes_url) if e["source"] == "proctor.observed"]
 
     def operator_messages(self) -> list[dict[str, Any]]:
         """What the operators' topic sent so far: `Subject`, `Message`; alarms have an `AlarmName` in it."""
@@ -171,8 +202,13 @@ class World:
     # waiting
 
     def settle(self) -> None:
-        """Wait until no message waits for the function and none is being worked on."""
+        """Wait until no message waits for session_limits and none is being worked on."""
         self.wait(self.stack.is_idle, "an empty queue")
+
+    def settle_all(self) -> None:
+        """The same for every function."""
+        for function in self.functions.values():
+            self.wait(function.is_idle, f"empty queues of {function.name}")
 
     def sweep(self) -> None:
         """Fire the sweep and wait until it is done; it writes the ledger of everybody who has left since the last one."""
@@ -192,8 +228,8 @@ class World:
         return value
 
     def refusals(self) -> list[str]:
-        """What IAM refused the function's role, and what services could not do in its name."""
-        denied = [d for d in self.local.denials() if f"/{self.role_name}/" in d["principal"]]
+        """What IAM refused the functions' roles, and what services could not do in their name."""
+        denied = [d for d in self.local.denials() if any(f"/{r}/" in d["principal"] for r in self.role_names)]
         return [
             *(f"{d['action']} on {d['resource']}" for d in denied),
             *(f"{p['where']}: {p['reason']}" for p in self.local.problems()),
