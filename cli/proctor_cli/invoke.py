@@ -73,7 +73,7 @@ def ask(
 def exit_of_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Exit:
     """The worst outcome decides: failed, then withheld, then contended; an unknown session is not found."""
     exits = {_EXITS.get(str(o.get("outcome")), Exit.OK) for o in outcomes}
-    if any(o.get("reason") == "unknown_session" for o in outcomes):
+    if any(o.get("reason") == "unknown" for o in outcomes):
         exits.add(Exit.NOT_FOUND)
     for code in (Exit.FAILED, Exit.REFUSED, Exit.TRY_LATER, Exit.NOT_FOUND):
         if code in exits:

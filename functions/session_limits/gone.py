@@ -6,7 +6,7 @@ from proctor.domain.actions import TerminateSession
 from proctor.domain.decision import Verdict
 from proctor.domain.ledger import LedgerEntry
 from session_limits.findings import Reason
-from session_limits.notices import UPDATE_EVERY, to_both
+from session_limits.notices import telling, to_both
 from session_limits.policy import Rule
 from session_limits.snapshot import Path, Situation, Snapshot
 
@@ -68,6 +68,7 @@ def _messages(
         return []
     decided_at = max(decided)
     in_force = snapshot.policies[decided[decided_at]]
+    is_by_hand = any(e.decided_at == decided_at and e.reason == Reason.REQUESTED for e in gone.values())
     shared = Verdict(
         subject="",
         cluster=in_force.cluster,
@@ -77,7 +78,7 @@ def _messages(
         mode=in_force.policy.mode_of(Rule.NOTICE, snapshot.bound),
         policy_version=in_force.version,
         episode=opened_at.isoformat(),
-        step=f"part-{(decided_at - opened_at) // UPDATE_EVERY}",
+        step=telling(opened_at, decided_at, is_by_hand=is_by_hand),
         requires=tuple(v.subject for v in closing),
         is_known=True,
     )

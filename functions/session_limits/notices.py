@@ -47,11 +47,18 @@ def about_ends(
         mode=lowest(policy.mode_of(Rule.NOTICE, snapshot.bound), *(f.mode for f in ended)),
         policy_version=snapshot.policies[cluster].version,
         episode=opened_at.isoformat(),
-        step=f"part-{(snapshot.now - opened_at) // UPDATE_EVERY}",
+        step=telling(opened_at, snapshot.now, is_by_hand=any(f.rule is Rule.MANUAL for f in ended)),
         requires=tuple(f.subject for f in ended),
         is_known=all(_is_known(f, situation) for f in ended),
     )
     return to_both(situation, shared, nodes, why, policy.appeal)
+
+
+def telling(opened_at: datetime, decided_at: datetime, *, is_by_hand: bool) -> str:
+    """Which telling of an incident this is: one a quarter of an hour; what was ended by hand is told each time."""
+    if is_by_hand:
+        return f"by-hand-{decided_at.isoformat()}"
+    return f"part-{(decided_at - opened_at) // UPDATE_EVERY}"
 
 
 def to_both(situation: Situation, shared: Verdict, nodes: str, why: str, appeal: str) -> list[Verdict]:

@@ -13,6 +13,10 @@ from proctor.domain.guardrails import ActionBudget, Guardrails
 from proctor.domain.sessions import DEFAULT_DOCUMENT, DocumentKind
 
 _STRICT = {"extra": "forbid"}
+_MOST = 10_000
+_YEAR_MINUTES = 525_600
+_ROLE_LETTERS = 4
+_WILDCARDS = str.maketrans("", "", "*?[]!")
 
 
 class Rule(StrEnum):
@@ -53,9 +57,9 @@ class Cap:
 
     def __post_init__(self) -> None:
         """A cap of 0 would end every session; switch people off in the directory instead."""
-        _at_least(1, "max_sessions", self.max_sessions)
+        _within(1, _MOST, "max_sessions", self.max_sessions)
         if self.all_clusters is not None:
-            _at_least(1, "all_clusters", self.all_clusters)
+            _within(1, _MOST, "all_clusters", self.all_clusters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +105,7 @@ class Reconnects:
     def __post_init__(self) -> None:
         """All are counts or durations."""
         for name in ("burst_seconds", "window_minutes", "back_off_after", "propose_after"):
-            _at_least(1, name, getattr(self, name))
+            _within(1, _YEAR_MINUTES, name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +161,16 @@ class SessionLimitsPolicy:
 
     def __post_init__(self) -> None:
         """Refuse what no cluster could mean."""
-        _at_least(1, "incident_minutes", self.incident_minutes)
-        _at_least(4, "event_grace_minutes", self.event_grace_minutes)  # two sweeps, and a late listing
+        _within(1, _YEAR_MINUTES, "incident_minutes", self.incident_minutes)
+        _within(
+            4, _YEAR_MINUTES, "event_grace_minutes", self.event_grace_minutes
+        )  # two sweeps, and a late listing
         for kind, weight in self.weights.items():
-            _at_least(0, f"weights.{kind.value}", weight)
+            _within(0, _MOST, f"weights.{kind.value}", weight)
+        for pattern in (*self.trusted_roles, *self.break_glass_roles):
+            if len(pattern.translate(_WILDCARDS)) < _ROLE_LETTERS:
+                message = f"role pattern {pattern!r} is too wide: name at least {_ROLE_LETTERS} characters of the role"
+                raise ValueError(message)
 
     def mode_of(self, rule: Rule, bound: Mode) -> Mode:
         """How far one rule may go: the stack's and the request's bound, the policy's mode, the rule's own."""
@@ -170,13 +180,15 @@ class SessionLimitsPolicy:
         """The guardrails as the executor knows them."""
         return Guardrails(
             budgets={"session_ends": self.guardrails.session_ends, "notices": self.guardrails.notices},
-            protected_subjects=frozenset(f"person#{name}" for name in self.protected_people),
+            protected_subjects=frozenset(
+                f"person#{form}" for name in self.protected_people for form in (name, name.casefold())
+            ),
             share_rules=frozenset({Rule.DISABLED.value, Rule.UNMAPPED.value, Rule.NODE_GROUP.value}),
             max_share_percent=self.guardrails.max_share_percent,
         )
 
 
-def _at_least(floor: int, name: str, value: int) -> None:
-    if value < floor:
-        message = f"{name} must be {floor} or more"
+def _within(floor: int, ceiling: int, name: str, value: int) -> None:
+    if not floor <= value <= ceiling:
+        message = f"{name} must be {floor} or more" if value < floor else f"{name} must be {ceiling} or less"
         raise ValueError(message)

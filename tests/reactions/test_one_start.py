@@ -9,6 +9,7 @@ import pytest
 
 from proctor.domain.claims import ClaimState
 from proctor.domain.decision import OutcomeStatus
+from proctor.domain.errors import InvalidInputError
 from proctor.domain.identity import Identity, IdentityKind
 from session_limits.app import appliers
 from tests.fakes.events import event_of
@@ -98,12 +99,37 @@ def test_every_sample_of_a_session_gets_its_verdict(world: World, name: str, rea
 
 @pytest.mark.parametrize(
     "name",
-    ["start_session_failed", "start_session_access_denied", "sweep", "policy_changed", "manual"],
+    ["start_session_failed", "start_session_access_denied", "sweep", "policy_changed"],
 )
 def test_every_other_sample_is_done_without_a_session(world: World, name: str) -> None:
     assert world.deliver(sample(name)) == []
     assert world.parking.parked == []
     assert world.sessions.terminate_calls == []
+
+
+def test_a_request_by_hand_in_a_queue_is_parked_since_a_queue_proves_nobodys_right(world: World) -> None:
+    started = world.start_session("ada")
+    assert world.deliver({**sample("manual_end_session"), "dry_run": False}) == []
+    (parked,) = world.parking.parked
+    assert "source: 'proctor.manual' is not usable; invoke the function" in parked.error
+    assert started.session_id in world.live("ada")
+
+
+@pytest.mark.parametrize("payload", [None, "x", [1]])
+def test_a_payload_that_is_no_object_is_refused_in_one_line(world: World, payload: Any) -> None:
+    with pytest.raises(InvalidInputError, match="send one JSON object"):
+        world.evaluate(payload)
+
+
+def test_two_ends_by_hand_in_one_quarter_of_an_hour_are_both_told(world: World) -> None:
+    world.write_policy({"mode": "apply"})
+    first, second = world.start_session("ada"), world.start_session("ada")
+    for one in (first, second):
+        action = {"action": "TerminateSession", "session_id": one.session_id}
+        world.manual(dry_run=False, actions=[action])
+        world.clock.advance(minutes=1)
+    assert world.live("ada") == set()
+    assert len(world.mail.sent) == 2
 
 
 def test_the_sample_batch_has_its_broken_record_parked_and_the_rest_done(world: World) -> None:

@@ -177,7 +177,7 @@ def test_the_worst_outcome_is_the_exit_code(found: list[str], exit_code: Exit) -
 
 
 def test_a_session_that_is_not_active_is_not_found() -> None:
-    assert exit_of_outcomes([_outcome(outcome="none", reason="unknown_session")]) is Exit.NOT_FOUND
+    assert exit_of_outcomes([_outcome(outcome="none", reason="unknown")]) is Exit.NOT_FOUND
 
 
 @pytest.mark.parametrize(

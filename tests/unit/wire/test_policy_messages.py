@@ -1,6 +1,7 @@
 """What a person reads who wrote a policy that can't be used: the field, the value, the fix."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -138,3 +139,21 @@ def test_any_json_is_a_policy_or_is_refused_with_a_message(value: Any) -> None:
         parse(json.dumps(value))
     except InvalidInputError as error:
         assert error.fix  # noqa: PT017 - either way is right, but never another error
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"reconnects": {"window_minutes": 2_000_000_000}}, "window_minutes must be 525600 or less"),
+        ({"incident_minutes": 99_999_999_999}, "incident_minutes must be 525600 or less"),
+        ({"cap": {"max_sessions": 10**17}}, "max_sessions must be 10000 or less"),
+        ({"guardrails": {"session_ends": {"per_run": 10**8}}}, "per_run must be 525600 or less"),
+        ({"trusted_roles": ["*"]}, "role pattern '*' is too wide"),
+        ({"break_glass_roles": ["?*a"]}, "is too wide"),
+    ],
+)
+def test_numbers_and_patterns_that_no_cluster_could_mean_are_refused(
+    policy: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(said)):
+        policy_parser(SessionLimitsPolicy)(json.dumps(policy))

@@ -8,6 +8,10 @@ SHARE = "share"
 """Name of the share guard, for break-glass requests."""
 
 
+_MOST = 525_600
+"""Minutes of a year; as a number of actions beyond what a guardrail could mean."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionBudget:
     """How many actions of one kind are plausible in one run, and in one window of `window_minutes`."""
@@ -21,8 +25,12 @@ class ActionBudget:
     def __post_init__(self) -> None:
         """Refuse a budget that could never be met."""
         for name in ("per_run", "per_window", "window_minutes"):
-            if getattr(self, name) < 1:
-                message = f"{name} must be 1 or more"
+            if not 1 <= getattr(self, name) <= _MOST:
+                message = (
+                    f"{name} must be 1 or more"
+                    if getattr(self, name) < 1
+                    else f"{name} must be {_MOST} or less"
+                )
                 raise ValueError(message)
 
 

@@ -19,6 +19,8 @@ from proctor.ports import ParkingLot, Telemetry
 from proctor.runtime.executor import as_summary
 from proctor.runtime.reaction import Reaction, Trigger
 
+_BY_HAND = "proctor.manual"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -54,7 +56,8 @@ def handle[T: Trigger, S](event: Mapping[str, Any], wiring: Wiring[T, S]) -> dic
 
     Raises InvalidInputError, DeniedError and the like for a manual request, so that its caller sees them.
     """
-    records = event.get("Records")
+    payload: Any = event
+    records = payload.get("Records") if isinstance(payload, dict) else None
     if isinstance(records, list):
         return _batch(records, wiring)
     outcomes = _one(event, wiring, wiring.reaction())
@@ -86,6 +89,10 @@ def _record[T: Trigger, S](record: Any, wiring: Wiring[T, S], reaction: Reaction
     raw: Any = record
     try:
         raw = _body(record)
+        if isinstance(raw, dict) and raw.get("source") == _BY_HAND:
+            raise InvalidInputError(
+                "source", _BY_HAND, "invoke the function; a queue proves nobody's right to ask"
+            )
         _one(raw, wiring, reaction)
     except TransientError as error:
         wiring.telemetry.count("RecordRetried")
@@ -98,7 +105,7 @@ def _record[T: Trigger, S](record: Any, wiring: Wiring[T, S], reaction: Reaction
 
 def _park[T: Trigger, S](raw: Any, error: ProctorError, wiring: Wiring[T, S]) -> bool:
     wiring.telemetry.count("RecordParked")
-    wiring.telemetry.warn("record parked", error=type(error).__name__, why=str(error))
+    wiring.telemetry.warn("record parked", error=type(error).__name__, why=_without_value(error))
     try:
         wiring.parking.park(raw, f"{type(error).__name__}: {error}", _context(wiring, Request(), "parked"))
     except (TransientError, TerminalError) as failure:
@@ -136,6 +143,11 @@ def _body(record: Any) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError("Records[].body", f"{len(body)} characters", "send valid JSON") from error
+
+
+def _without_value(error: ProctorError) -> str:
+    """For logs: a value that could not be used may be anything, so its field and the fix have to do."""
+    return f"{error.field}: {error.fix}" if isinstance(error, InvalidInputError) else str(error)
 
 
 def _where(error: BaseException) -> str:

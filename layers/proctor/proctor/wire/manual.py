@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+_ONE_LINE = r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]+$"
 _STRICT = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
@@ -50,8 +51,8 @@ class ManualRequest(BaseModel):
     model_config = _STRICT
 
     source: Literal["proctor.manual"]
-    requested_by: Annotated[str, Field(min_length=1, max_length=256)]
-    justification: Annotated[str, Field(min_length=1, max_length=512)]
+    requested_by: Annotated[str, Field(min_length=1, max_length=256, pattern=_ONE_LINE)]
+    justification: Annotated[str, Field(min_length=1, max_length=512, pattern=_ONE_LINE)]
     dry_run: bool = True
     scope: Scope | None = None
     actions: Annotated[tuple[ActionRequest, ...], Field(max_length=100)] = ()
