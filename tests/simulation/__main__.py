@@ -26,11 +26,12 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, help="play one seed and tell its story")
     parser.add_argument("--planted", default="", help="with --seed: plant the bug whose name contains this")
+    parser.add_argument("--suite", default="", help="only the function whose name contains this")
     parser.add_argument("--lines", type=int, default=100_000, help="with --seed: how many lines to tell")
     options = parser.parse_args()
     if options.seed is not None:
-        return _tell(options.seed, options.planted, options.lines)
-    return _run_all(options.seeds, options.first, options.processes)
+        return _tell(options.suite, options.seed, options.planted, options.lines)
+    return _run_all(options.suite, options.seeds, options.first, options.processes)
 
 
 def _fix_hashes() -> None:
@@ -39,8 +40,8 @@ def _fix_hashes() -> None:
         os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - no shell
 
 
-def _tell(seed: int, planted: str, lines: int) -> int:
-    suite = SUITES[0]
+def _tell(name: str, seed: int, planted: str, lines: int) -> int:
+    suite = next(s for s in SUITES if name in s.name)
     bug = next((b for b in suite.planted if planted and planted in b.name), None)
     if bug is None:
         result = suite.play(suite.draw(seed))
@@ -54,9 +55,9 @@ def _tell(seed: int, planted: str, lines: int) -> int:
     return 1 if result.broken else 0
 
 
-def _run_all(seeds: int, first: int, processes: int) -> int:
+def _run_all(name: str, seeds: int, first: int, processes: int) -> int:
     totals = (0, 0, 0, 0)
-    for number in range(len(SUITES)):
+    for number in (n for n, suite in enumerate(SUITES) if name in suite.name):
         counts = _run(number, range(first, first + seeds), processes)
         totals = tuple(a + b for a, b in zip(totals, counts, strict=True))  # type: ignore[assignment]
     played, violations, planted, caught = totals

@@ -1,5 +1,6 @@
 """Decisions as tables: what was seen, what was known, what is done."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -57,6 +58,29 @@ def test_every_wanted_state_against_every_seen_one(wanted: str, seen: str) -> No
     if step.command:
         assert step.command == ("scontrol", "update", "PartitionName=nlp", f"State={wanted}")
         assert step.outcome is Outcome.UNCONFIRMED
+
+
+def test_our_own_state_is_not_taken_for_the_former_one_after_the_records_were_lost() -> None:
+    verb = SetPartitionState("nlp", PartitionState.DOWN)
+    wanted = replace(intent(verb), previous={"State": "UP"})
+    step = partition.decide(wanted, True, seen_partition("DOWN"), None)
+
+    assert not step.command
+    assert step.record is not None
+    assert step.record.previous == {"State": "UP"}
+    release = partition.decide(
+        replace(wanted, is_held=False, rev=2), False, seen_partition("DOWN"), step.record
+    )
+    assert release.command == ("scontrol", "update", "PartitionName=nlp", "State=UP")
+
+
+def test_an_administrators_down_between_two_holds_is_kept() -> None:
+    wanted = replace(intent(SetPartitionState("nlp", PartitionState.DOWN), rev=3), previous={"State": "UP"})
+    released = Record("partition#nlp", 2, Status.RELEASED, "", {"State": "UP"})
+    step = partition.decide(wanted, True, seen_partition("DOWN"), released)
+
+    assert step.record is not None
+    assert step.record.previous == {"State": "DOWN"}
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ class Environment:
     def _ledger(self) -> SessionLedger:
         if self._site.scenario.stores == "fakes":
             return self._taps.around(self._site.fakes.ledger, "ledger")
-        return DynamoSessionLedger(self._clients, "memory", f"{FUNCTION}#ledger")
+        return DynamoSessionLedger(self._clients, "memory", f"{FUNCTION}#ledger", self._site.wall)
 
     def _counters(self) -> Counters:
         if self._site.scenario.stores == "fakes":
