@@ -6,7 +6,7 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
-from budget_holds import allocations, assess, aws_numbers, definition, states
+from budget_holds import allocations, aws_numbers, definition, states
 from budget_holds.facts import Facts, Found
 from proctor.adapters import budgets_api
 from proctor.adapters.budgets_api import AwsBudgets
@@ -144,20 +144,6 @@ def _silent_agent_believed() -> list[Patch]:
     return [(SlurmView, "is_fresh", lambda self, now: self.seen_at is not None)]
 
 
-def _clock_set_back_begins_the_old_period() -> list[Patch]:
-    stand = states.stand
-
-    def naive(situation: Any, finding: Any, view: Any, now: datetime, *, tells: bool) -> Any:
-        memory = situation.memory
-        if memory.period is not None and now < memory.period.start_at:
-            situation = replace(
-                situation, memory=replace(memory, period=None, is_holding=False, level=Level.OK)
-            )
-        return stand(situation, finding, view, now, tells=tells)
-
-    return [(assess, "stand", naive)]
-
-
 def _exemption_never_ends() -> list[Patch]:
     return [(BudgetExemption, "applies", lambda self, cluster, now: True)]
 
@@ -179,6 +165,5 @@ DECIDING = (
     PlantedBug("credits are taken off", _credits_netted),
     PlantedBug("periods begin at midnight local time", _local_border),
     PlantedBug("a silent agent is believed", _silent_agent_believed),
-    PlantedBug("a clock set back begins the old period again", _clock_set_back_begins_the_old_period),
     PlantedBug("an exemption never ends", _exemption_never_ends),
 )
