@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scripts.aws_services import service_problems
 from scripts.locks import lock_problems
 from scripts.sizes import size_problems
 
@@ -45,7 +44,6 @@ def main() -> int:
     """Print every problem; the exit code is 1 when there is one."""
     problems = [
         *package_problems(ROOT),
-        *service_problems(ROOT),
         *lock_problems(ROOT),
         *size_problems(ROOT, SOURCES),
     ]

@@ -45,7 +45,7 @@ def boto3_one_client() -> None:
 
 def proctor() -> None:
     """session_limits: a session within the cap."""
-    from session_limits.app import lambda_handler  # noqa: PLC0415
+    from session_limits.entry import lambda_handler  # noqa: PLC0415
 
     answer = lambda_handler({"Records": [{"messageId": "1", "body": json.dumps(_EVENT)}]}, None)
     if answer["batchItemFailures"]:

@@ -16,7 +16,7 @@ from tests.e2e.world import World
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(180)]
 
-HANDLER = "session_limits.app.lambda_handler"
+HANDLER = "session_limits.entry.lambda_handler"
 INIT_AT_MOST_SECONDS = 5.0
 _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)|Init Duration: ([\d.]+) ms")
 

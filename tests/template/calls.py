@@ -43,7 +43,23 @@ def calls_of(module: ModuleType) -> set[Call]:
     return found
 
 
+def operations_of(module: ModuleType) -> set[tuple[str, str]]:
+    """(service, operation) of every call in a module, as botocore names the service and the API the operation."""
+    tree = ast.parse(inspect.getsource(module))
+    return {operation for node in tree.body for operation in _operations(node)}
+
+
 def _actions(tree: ast.stmt) -> Iterator[str]:
+    for service, operation in _operations(tree):
+        action = f"{_IAM_SERVICES.get(service, service)}:{operation}"
+        yield from (
+            _transacted(tree)
+            if action == "dynamodb:TransactWriteItems"
+            else [_IAM_ACTIONS.get(action, action)]
+        )
+
+
+def _operations(tree: ast.stmt) -> Iterator[tuple[str, str]]:
     own_client = _own_client(tree)
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -56,13 +72,7 @@ def _actions(tree: ast.stmt) -> Iterator[str]:
             (name,) = node.args
             assert isinstance(name, ast.Constant)
             operation = str(name.value)
-        title = "".join(part.title() for part in operation.split("_"))
-        action = f"{_IAM_SERVICES.get(service, service)}:{title}"
-        yield from (
-            _transacted(tree)
-            if action == "dynamodb:TransactWriteItems"
-            else [_IAM_ACTIONS.get(action, action)]
-        )
+        yield service, "".join(part.title() for part in operation.split("_"))
 
 
 def _transacted(tree: ast.stmt) -> Iterator[str]:

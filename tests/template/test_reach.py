@@ -78,7 +78,7 @@ def by_sid(stack: Stack, package: str = "session_limits") -> dict[str, dict[str,
 
 
 def environment(stack: Stack, package: str) -> dict[str, str]:
-    handler = f"{package}.app.lambda_handler"
+    handler = f"{package}.entry.lambda_handler"
     (found,) = [f for f in stack.of_type("AWS::Lambda::Function").values() if f["Handler"] == handler]
     return dict(found["Environment"]["Variables"])
 
@@ -103,8 +103,11 @@ def appliers(stack: Stack, package: str) -> set[str]:
 
 def test_each_package_is_a_function_and_each_function_a_package(stack: Stack) -> None:
     handlers = sorted(function["Handler"] for function in stack.of_type("AWS::Lambda::Function").values())
-    assert handlers == [f"{package}.app.lambda_handler" for package in FUNCTIONS]
+    assert handlers == [f"{package}.entry.lambda_handler" for package in FUNCTIONS]
     assert list(REACH) == FUNCTIONS
+    for package in FUNCTIONS:
+        entry, app = (importlib.import_module(f"{package}.{name}") for name in ("entry", "app"))
+        assert entry.lambda_handler is app.lambda_handler
 
 
 def test_each_function_has_a_role_of_its_own(stack: Stack) -> None:
