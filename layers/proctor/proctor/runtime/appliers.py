@@ -2,13 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from proctor.domain.actions import Action, LabelPolicyVersion, NotifyOperators, NotifyPerson, TerminateSession
-from proctor.domain.errors import TerminalError
+from proctor.domain.actions import (
+    Action,
+    Basis,
+    LabelPolicyVersion,
+    NotifyOperators,
+    NotifyPerson,
+    TerminateSession,
+)
+from proctor.domain.errors import TerminalError, ThrottledError, TransientError
 from proctor.domain.sessions import Session
 from proctor.ports import OperatorNotifier, PersonNotifier, PolicyStore, SessionManager
 
 READ_BACKS = 3
 """Looks at a session after its end was asked for, before the end counts as unconfirmed."""
+
+
+_OVER = "what it tells of is over, or another evaluator decided first"
 
 
 class _Plain:
@@ -65,9 +75,14 @@ class SessionTerminator:
         return spared
 
     def apply(self, action: Action) -> None:
-        """Ask for the end."""
+        """Ask for the end. A lost answer is no refusal: the session may be ending, and only the read-back tells."""
         session_id = _end(action).session_id
-        self._sessions.terminate(session_id)
+        try:
+            self._sessions.terminate(session_id)
+        except ThrottledError:
+            raise
+        except TransientError:
+            pass
         self._asked.add(session_id)
 
     def verify(self, actions: Sequence[Action]) -> Mapping[str, bool]:
@@ -94,10 +109,17 @@ class SessionTerminator:
 class PersonNotice(_Plain):
     """Mails a person. An address that is missing or suppressed is recorded as undeliverable."""
 
-    def __init__(self, notifier: PersonNotifier) -> None:
-        """Take the notifier."""
+    def __init__(self, notifier: PersonNotifier, stands: Callable[[Basis], bool] = lambda _: True) -> None:
+        """Take the notifier. `stands` reads again whether a state that a mail tells of is still there."""
         self._notifier = notifier
+        self._stands = stands
         self._sent: set[str] = set()
+
+    def recheck(self, actions: Sequence[Action]) -> Mapping[str, str]:
+        """Spare what tells of a state that is over, or was never stored. One read for each state."""
+        bases = {a.subject: a.basis for a in actions if isinstance(a, NotifyPerson) and a.basis is not None}
+        gone = {basis for basis in set(bases.values()) if not self._stands(basis)}
+        return {subject: _OVER for subject, basis in bases.items() if basis in gone}
 
     def apply(self, action: Action) -> None:
         """Send. Raises TerminalError when the mail can't be delivered."""
