@@ -3,20 +3,21 @@
 What is in force is what memories and intents say; the judgement adds today's numbers and what the next look would conclude.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from budget_holds.assess import Assessment, assess
-from budget_holds.observe import Observer
+from budget_holds.observe import Observer, Ports
 from budget_holds.snapshot import ClusterView, Order, Situation
 from budget_holds.states import Standing
 from budget_holds.targets import Targets, targets_of
 from budget_holds.trigger import Manual
 from proctor.domain.agent_protocol import intent_sk
 from proctor.domain.decision import Mode, RunContext
-from proctor.domain.errors import InvalidInputError, NotFoundError
+from proctor.domain.errors import InvalidInputError, NotFoundError, TransientError
+from proctor.domain.policy import policy_parameter
 from proctor_cli.console import shown_age, shown_time
 from proctor_cli.exits import UsageError
 from proctor_cli.governed import BUDGET_HOLDS
@@ -91,7 +92,8 @@ class Look:
 def look_at(world: World, cluster: str | None, order: Order | None = None) -> tuple[Look, ...]:
     """One look per governed cluster with a policy, or at one. With an order: as if it were given now.
 
-    Raises NotFoundError when no cluster has a policy of budget_holds in force, UsageError for an order that means two budgets.
+    Raises NotFoundError when no cluster has a policy of budget_holds in force, TransientError when one awaits its validation,
+    UsageError for an order that means two budgets.
     """
     clusters = (world.stack.cluster(cluster),) if cluster is not None else world.stack.clusters
     context = RunContext(
@@ -106,7 +108,8 @@ def look_at(world: World, cluster: str | None, order: Order | None = None) -> tu
     )
     world.console.progress("reading budgets and Slurm's state …")
     try:
-        snapshot = Observer(world.budget_ports(clusters))(trigger, context)
+        ports = world.budget_ports(clusters)
+        snapshot = Observer(ports)(trigger, context)
     except InvalidInputError as error:
         if order is None:
             raise
@@ -114,15 +117,33 @@ def look_at(world: World, cluster: str | None, order: Order | None = None) -> tu
     finally:
         world.console.progress_over()
     if not snapshot.clusters:
-        names = ", ".join(snapshot.ungoverned or clusters)
-        raise NotFoundError(
-            f"policy: {names} has no policy of {BUDGET_HOLDS} in force, so no budget is judged there; write "
-            f"/proctor/{snapshot.ungoverned[0] if snapshot.ungoverned else clusters[0]}/{BUDGET_HOLDS}, {{}} is valid"
-        )
+        raise _not_judged(ports, clusters)
     return tuple(
         Look(now=snapshot.now, assessment=assess(view, snapshot.now, world.stack.bound))
         for view in snapshot.clusters
     )
+
+
+def _not_judged(ports: Ports, clusters: Iterable[str]) -> NotFoundError | TransientError:
+    """Why no cluster is judged: nothing written, a refused version, or one that nobody has validated yet. Two calls each."""
+    said, is_waiting = [], False
+    for cluster in clusters:
+        name, draft = policy_parameter(cluster, BUDGET_HOLDS), ports.policies.draft(cluster)
+        if draft is None:
+            said.append(
+                f"{cluster} has no policy of {BUDGET_HOLDS} in force, so no budget is judged there; "
+                f"write {name}, {{}} is valid"
+            )
+        elif draft.error is not None:
+            said.append(f"version {draft.version} of {name} is refused: {draft.error}; write it again")
+        else:
+            is_waiting = True
+            said.append(
+                f"version {draft.version} of {name} awaits validation by the next sweep, so no budget is judged on "
+                f"{cluster} yet; ask again in ten minutes"
+            )
+    text = f"policy: {'; '.join(said)}"
+    return TransientError(text) if is_waiting else NotFoundError(text)
 
 
 def the_look(looks: tuple[Look, ...], budget: str) -> Look:

@@ -148,7 +148,10 @@ def _cluster_attention(row: Mapping[str, Any]) -> Iterator[str]:
     if row["newest_error"]:
         yield f"{name}: policy version {row['newest_version']} is refused: {row['newest_error']}"
     elif row["newest_version"] != row["version_in_force"]:
-        yield f"{name}: policy version {row['newest_version']} is not in force yet"
+        is_first = row["version_in_force"] is None and row["needs_policy"]
+        until = ", so nothing is judged there: it awaits validation by the next sweep" if is_first else ""
+        yield f"{name}: policy version {row['newest_version']} is not in force yet{until}"
+        return
     if row["version_in_force"] is None and row["needs_policy"]:
         yield f"{name}: no policy is in force, so nothing is judged there"
 

@@ -52,7 +52,7 @@ def _draft_case(draft: PolicyDraft, snapshot: Snapshot) -> Case:
         subject,
         rule="policy",
         reason="policy_valid" if is_valid else "policy_refused",
-        text=f"version {draft.version}: {draft.error or 'valid'}",
+        text=f"{draft.parameter_name} version {draft.version}: {draft.error or 'valid'}",
         action=action,
         episode=f"version-{draft.version}",
         step="label" if is_valid else "refuse",

@@ -5,6 +5,7 @@ of agents.
 """
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from agent_reports.policy import AgentReportsPolicy
@@ -19,15 +20,21 @@ from agent_reports.trigger import (
     Sweep,
     Trigger,
 )
-from proctor.domain.agent_protocol import Enrolment
+from proctor.domain.agent_protocol import Enrolment, Header, Role
 from proctor.domain.agent_writes import Cause
 from proctor.domain.agents import AgentRecord, AgentSeen, agent_subject
 from proctor.domain.decision import RunContext
-from proctor.domain.errors import TransientError
+from proctor.domain.errors import NotYetError, TransientError
 from proctor.domain.policy import PolicyDraft
 from proctor.ports import AgentRegistry, NodeList, PolicyStore
 
 __all__ = ["FUNCTION", "Observer", "Ports"]
+
+_LOOKS_AT_MOST = 6
+"""Looks for an enrolment that a report has overtaken, in one batch: with the pauses between them at most five seconds."""
+
+_LISTED_WITHIN = timedelta(minutes=10)
+"""How long a new controller may take to be listed while its reports wait: four of the queue's five tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,7 @@ class Observer:
     def __init__(self, ports: Ports) -> None:
         """Take the ports; nothing is read yet."""
         self._ports = ports
+        self._looks_left = _LOOKS_AT_MOST
 
     def __call__(self, trigger: Trigger, context: RunContext) -> Snapshot:
         """Read what this trigger needs."""
@@ -79,7 +87,7 @@ class Observer:
                 context,
             )
         if record is None:
-            return self._of_nobody(header.cluster, header.instance_id, context)
+            return self._of_nobody(header, received_at, context)
         return self._snapshot(
             context, message=ReportSeen(envelope=received.content, received_at=received_at, record=record)
         )
@@ -89,7 +97,7 @@ class Observer:
         header = seen.enrolment.header
         if seen.record is not None and seen.enrolment.key in (seen.record.key, seen.record.contender):
             return self._snapshot(context, message=seen)
-        listed = self._ports.nodes.nodes(header.cluster).get(header.instance_id)
+        listed = self._ports.nodes.nodes(header.cluster, header.instance_id).get(header.instance_id)
         if listed is None and seen.record is None:
             message = f"an agent enrols whose node {header.cluster} does not list (yet)"
             raise TransientError(message)
@@ -98,10 +106,18 @@ class Observer:
         )
         return self._snapshot(context, message=seen)
 
-    def _of_nobody(self, cluster: str, instance_id: str, context: RunContext) -> Snapshot:
-        """A report may overtake its agent's enrolment: one of a node that is there waits in the queue for it."""
-        if instance_id in self._ports.nodes.nodes(cluster):
-            message = f"a report came before the enrolment of its agent on {cluster}"
+    def _of_nobody(self, header: Header, received_at: datetime, context: RunContext) -> Snapshot:
+        """A report may overtake its agent's enrolment, which another evaluator then has in hand, or the queue in a moment.
+
+        Raises NotYetError for a node that is there: it is looked for again within seconds, a few times in each batch, so that
+        a flood can't hold the batch up; then the report waits in the queue. So does a controller's whose node is not listed
+        yet: the snapshot of its start is said again after an hour only. Any other is dropped.
+        """
+        message = f"a report came before the enrolment of its agent on {header.cluster}"
+        if header.instance_id in self._ports.nodes.nodes(header.cluster, header.instance_id):
+            self._looks_left -= 1
+            raise NotYetError(message) if self._looks_left >= 0 else TransientError(message)
+        if header.role is Role.CONTROLLER and context.now - received_at < _LISTED_WITHIN:
             raise TransientError(message)
         return Snapshot(now=context.now, dropped=Cause.UNKNOWN_AGENT)
 

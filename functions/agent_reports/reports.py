@@ -9,7 +9,7 @@ from agent_reports.verdicts import dropped_case, found
 from proctor.domain.agent_protocol import Header, ProtocolError, Report, Role
 from proctor.domain.agent_writes import Cause, Forget, ReportWrite
 from proctor.domain.agents import AgentRecord, AgentState, Arrival, Progress
-from proctor.domain.decision import Case, MemoryWrite
+from proctor.domain.decision import Case, MemoryWrite, Verdict
 from proctor.domain.observed_rows import SNAPSHOT_SECTIONS, rows_of, said
 
 _DROPPED = {Arrival.REPLAYED: Cause.REPLAYED, Arrival.TOO_OLD: Cause.TOO_OLD}
@@ -32,10 +32,14 @@ def report_cases(seen: ReportSeen, snapshot: Snapshot) -> list[Case]:
         return [dropped_case({proven: 1})]
     if cause := _DROPPED.get(proven.arrival):
         # A crash may have come between the rows and the messages: the claims know which were sent.
-        told = undone_verdicts(proven.header, proven.report, snapshot) if cause is Cause.REPLAYED else ()
+        told = _told_again(proven, snapshot) if cause is Cause.REPLAYED else ()
         told_case = [Case(subject=seen.record.subject, verdicts=told)] if told else []
         return [dropped_case({cause: 1}), *told_case]
     return _applied(seen.record, proven, snapshot)
+
+
+def _told_again(proven: _Proven, snapshot: Snapshot) -> tuple[Verdict, ...]:
+    return undone_verdicts(proven.header, proven.report, snapshot, is_replay=True)
 
 
 def _proven(seen: ReportSeen) -> _Proven | Cause:

@@ -17,8 +17,13 @@ _HOW = {
 }
 
 
-def undone_verdicts(header: Header, report: Report, snapshot: Snapshot) -> tuple[Verdict, ...]:
-    """One verdict and one message for all that a report tells of; a report told again is the same occurrence."""
+def undone_verdicts(
+    header: Header, report: Report, snapshot: Snapshot, *, is_replay: bool = False
+) -> tuple[Verdict, ...]:
+    """One verdict and one message for all that a report tells of; a report told again is the same occurrence.
+
+    Another occurrence is another verdict, whatever its kind; a replay that was told already takes nothing from a later one.
+    """
     mine = [u for u in report.undone if header.role is Role.CONTROLLER or u.sk == f"node#{header.node}"]
     if not mine:
         return ()
@@ -44,6 +49,8 @@ def undone_verdicts(header: Header, report: Report, snapshot: Snapshot) -> tuple
             ),
             episode=_occurrence(mine),
             step="tell",
+            news=text,
+            is_known=is_replay,
         ),
     )
 

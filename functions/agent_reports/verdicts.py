@@ -23,6 +23,7 @@ def found(  # noqa: PLR0913 - one keyword per field of a verdict
     action: Action | None = None,
     episode: str = "once",
     step: str = "act",
+    news: str = "",
     is_known: bool = False,
 ) -> Verdict:
     """A verdict about Proctor's own agents: housekeeping, done in dry-run unless an operator asked for a rehearsal."""
@@ -38,6 +39,7 @@ def found(  # noqa: PLR0913 - one keyword per field of a verdict
         action=action,
         episode=episode,
         step=step,
+        news=news,
         is_known=is_known,
         is_housekeeping=True,
     )

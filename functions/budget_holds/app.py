@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from budget_holds.decide import decide
@@ -35,7 +35,7 @@ from proctor.ports import Applier, Telemetry
 from proctor.runtime.appliers import OperatorNotice, PersonNotice
 from proctor.runtime.executor import Executor, Stores
 from proctor.runtime.handler import Request, Wiring, handle, pause_before
-from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter
+from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter, stands
 from proctor.runtime.manual import manual_request
 from proctor.runtime.reaction import Reaction
 from proctor.runtime.settings import Settings
@@ -61,7 +61,9 @@ def appliers(
     return {
         WriteIntent: IntentWriter(ports.intents, ports.memory, wake.wake, telemetry.warn),
         WithdrawIntent: IntentWithdrawer(ports.intents, ports.memory, wake.wake, telemetry.warn),
-        NotifyPerson: PersonNotice(SesPersonNotifier(clients, settings.sender)),
+        NotifyPerson: PersonNotice(
+            SesPersonNotifier(clients, settings.sender), partial(stands, ports.memory)
+        ),
         NotifyOperators: OperatorNotice(SnsOperatorNotifier(clients, settings.operators_topic_arn)),
         LabelPolicyVersion: BudgetLabel(ports.policies, ports.definitions),
     }

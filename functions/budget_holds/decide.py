@@ -14,6 +14,7 @@ from budget_holds.notices import about_budget
 from budget_holds.policy import Rule
 from budget_holds.snapshot import ClusterView, OrderKind, Snapshot
 from budget_holds.states import Standing
+from proctor.domain.budgets_memory import BudgetMemory
 from proctor.domain.decision import Case, Decision, MemoryWrite, Mode, Verdict
 
 
@@ -76,11 +77,17 @@ def _verdict(standing: Standing, assessment: Assessment) -> Verdict:
         mode=assessment.mode_of(situation, Rule.HOLD),
         policy_version=situation.definition.version,
         inputs=_inputs(standing),
-        is_known=situation.order is None
-        and (old.level, old.doubt, old.hand) == (memory.level, memory.doubt, memory.hand)
-        and standing.reason == memory.state
-        and old.period == memory.period,
+        news=_news(memory),
+        is_known=situation.order is None and _news(old) == _news(memory) and standing.reason == memory.state,
     )
+
+
+def _news(memory: BudgetMemory) -> str:
+    """What people would want to read again: state and its reason, order and period; not the figures."""
+    hand, period = memory.hand, memory.period
+    order = f"{hand.kind.value} by {hand.by} at {hand.at.isoformat()} until {hand.until_at}" if hand else ""
+    why = memory.why.value if memory.why else ""
+    return f"{memory.level.value} {why} {memory.doubt or ''} {order} {period.key if period else ''}"
 
 
 def _order_text(standing: Standing) -> str:
@@ -88,7 +95,8 @@ def _order_text(standing: Standing) -> str:
     if order is None:
         return ""
     if order.kind is not OrderKind.APPROVE:
-        return f"{order.kind.value} was ordered by {order.by}."
+        is_idle = order.kind is OrderKind.RELEASE and not standing.situation.memory.is_holding
+        return f"{order.kind.value} was ordered by {order.by}.{' It held nothing.' if is_idle else ''}"
     before, after = standing.situation.memory.doubt, standing.memory.doubt
     if before is None and after is None:
         return "Nothing waits for an approval."

@@ -67,12 +67,13 @@ def _wanted_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) -> 
         text = f"budget {wanted.budgets} needs it held: {why}"
         verdicts = [kept_verdict(wanted, view, snapshot, "obstructed", text)]
         verdicts.append(alarm(view, snapshot, wanted.sk, "obstructed", f"{wanted.sk}: {text}"))
-        return Case(subject=subject, verdicts=tuple(verdicts))
+        return Case(subject=subject, verdicts=tuple(verdicts), rests_on=wanted.memories)
     if due := write_due(wanted, stored, snapshot.now):
         write = write_verdict(wanted, stored, view, snapshot, due)
         return Case(
             subject=subject,
             verdicts=(write, *about_members(wanted, assessment, snapshot, requires=(write.subject,))),
+            rests_on=wanted.memories,
         )
     reason, text = status(wanted, stored, view, snapshot.now)
     verdicts = [kept_verdict(wanted, view, snapshot, reason, f"held for budget {wanted.budgets}: {text}")]
@@ -94,7 +95,7 @@ def _wanted_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) -> 
     )
     undone = (about_undone(one, view, snapshot) for one in sorted(recent, key=lambda u: u.seen_at))
     latest = [made for made in undone if made is not None][-1:]
-    return Case(subject=subject, verdicts=(*verdicts, *latest))
+    return Case(subject=subject, verdicts=(*verdicts, *latest), rests_on=wanted.memories)
 
 
 def _obstacle(wanted: Wanted, stored: Intent | None, view: ClusterView, now: datetime) -> str:
@@ -144,7 +145,7 @@ def _rehearsed_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) 
         made = write_verdict(wanted, stored, view, snapshot, "in dry-run")
         is_off = all(s.situation.budget.mode is Mode.OFF for s in wanted.holders)
         verdict = replace(made, mode=lowest(made.mode, Mode.OFF if is_off else Mode.DRY_RUN))
-    return Case(subject=verdict.subject, verdicts=(verdict,))
+    return Case(subject=verdict.subject, verdicts=(verdict,), rests_on=wanted.memories)
 
 
 def _how_to_look(verb: Verb) -> str:

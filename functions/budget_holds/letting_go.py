@@ -9,6 +9,7 @@ from budget_holds.plan import OWNER, Gone, withdraw_verdict
 from budget_holds.snapshot import Snapshot
 from budget_holds.targets import targets_of
 from proctor.domain.agent_protocol import intent_sk
+from proctor.domain.budgets_memory import memory_subject
 from proctor.domain.decision import Case, Mode
 
 
@@ -24,11 +25,13 @@ def release_cases(wanted: Collection[str], assessment: Assessment, snapshot: Sna
     could_hold = _could_hold(assessment, snapshot.now)
     cases: list[Case] = []
     for gone in rows:
-        verdict = withdraw_verdict(gone, view, snapshot, could_hold.get(gone.sk, ()), _why(gone, assessment))
+        others = could_hold.get(gone.sk, ())
+        verdict = withdraw_verdict(gone, view, snapshot, others, _why(gone, assessment))
         if unknown:
             text = f"kept, since it is unknown what {', '.join(unknown[:5])} has to hold"
             verdict = replace(verdict, action=None, reason="kept_unknown", text=text)
-        cases.append(Case(subject=verdict.subject, verdicts=(verdict,)))
+        memories = tuple(memory_subject(view.cluster, name) for name in others)
+        cases.append(Case(subject=verdict.subject, verdicts=(verdict,), rests_on=memories))
     return cases
 
 

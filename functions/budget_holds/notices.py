@@ -15,7 +15,7 @@ from budget_holds.policy import Rule
 from budget_holds.snapshot import Path, Snapshot
 from budget_holds.states import Standing
 from budget_holds.thresholds import COMMITTED, FORECAST
-from proctor.domain.actions import NotifyOperators, NotifyPerson
+from proctor.domain.actions import Basis, NotifyOperators, NotifyPerson
 from proctor.domain.agent_protocol import LimitAccount, LimitPartitionQos, ReserveNodes, SetPartitionState
 from proctor.domain.budgets_memory import Fired, Why
 from proctor.domain.decision import Verdict
@@ -31,6 +31,10 @@ _CHANGES = frozenset({"held", "released", "member"})
 _LET_GO = frozenset(
     {Why.FELL_BELOW, Why.LIMIT_RAISED, Why.NEW_PERIOD, Why.BY_HAND, Why.ORDER_LAPSED, Why.ENDED}
 )
+
+
+type _News = tuple[str, str, datetime]
+"""Step, headline, and when what it tells of happened."""
 
 
 def is_due(at: datetime | None, now: datetime, path: Path) -> bool:
@@ -57,31 +61,36 @@ def people_to_tell(assessment: Assessment, wanted: Iterable[Wanted], path: Path,
 def about_budget(standing: Standing, assessment: Assessment, snapshot: Snapshot) -> list[Verdict]:
     """Notices to owner and operators: the highest threshold that fired, and a change between held and not held."""
     found: list[Verdict] = []
-    for step, headline in (
+    for step, headline, at in (
         *_news(standing, snapshot.now, snapshot.path),
         *_change(standing, snapshot.now, snapshot.path),
     ):
-        text = _text(standing, assessment)
-        found.append(_to_operators(standing, assessment, step, headline, text))
-        if standing.situation.budget.owner is not None:
-            owner = standing.situation.budget.owner
-            found.append(_to_person(owner, standing, assessment, snapshot, (step, headline, text)))
+        text, owner = _text(standing, assessment), standing.situation.budget.owner
+        made = [_to_operators(standing, assessment, step, headline, text)]
+        if owner is not None:
+            made.append(_to_person(owner, standing, assessment, snapshot, (step, headline, text)))
+        found += [_asked_again(one, at, snapshot) for one in made]
     return found
 
 
-def _news(standing: Standing, now: datetime, path: Path) -> list[tuple[str, str]]:
-    """(step, headline) of each batch of thresholds to be told."""
+def _asked_again(notice: Verdict, at: datetime, snapshot: Snapshot) -> Verdict:
+    """What happened before now has its record, unless nobody got to send it: then the sending is news."""
+    return replace(notice, is_known=at != snapshot.now)
+
+
+def _news(standing: Standing, now: datetime, path: Path) -> list[_News]:
+    """Each batch of thresholds to be told."""
     batches: dict[datetime, list[str]] = {}
     for name, fired in _told(standing.memory.fired).items():
         if is_due(fired.at, now, path):
             batches.setdefault(fired.at, []).append(name)
     name = standing.situation.name
     found = []
-    for names in batches.values():
+    for at, names in batches.items():
         levels = sorted((int(n) for n in names if n.isdigit()), reverse=True)
         if levels:
-            found.append((f"threshold-{levels[0]}", f"Budget {name}: {levels[0]} % is spent"))
-        found += [(f"threshold-{n}", f"Budget {name}: {_AHEAD[n]}") for n in sorted(names) if n in _AHEAD]
+            found.append((f"threshold-{levels[0]}", f"Budget {name}: {levels[0]} % is spent", at))
+        found += [(f"threshold-{n}", f"Budget {name}: {_AHEAD[n]}", at) for n in sorted(names) if n in _AHEAD]
     return found
 
 
@@ -89,15 +98,15 @@ def _told(fired: Mapping[str, Fired]) -> dict[str, Fired]:
     return {name: one for name, one in fired.items() if one.is_told}
 
 
-def _change(standing: Standing, now: datetime, path: Path) -> list[tuple[str, str]]:
+def _change(standing: Standing, now: datetime, path: Path) -> list[_News]:
     memory, name = standing.memory, standing.situation.name
     if memory.level_at is None or memory.why is None or not is_due(memory.level_at, now, path):
         return []
-    stamp = f"{memory.level_at:%Y-%m-%dT%H:%M:%S}"
+    stamp = memory.level_at.isoformat()
     if memory.is_holding:
-        return [(f"held-{stamp}", f"Budget {name}: new jobs are held")]
+        return [(f"held-{stamp}", f"Budget {name}: new jobs are held", memory.level_at)]
     if memory.why in _LET_GO:
-        return [(f"released-{stamp}", f"Budget {name}: its hold is released")]
+        return [(f"released-{stamp}", f"Budget {name}: its hold is released", memory.level_at)]
     return []
 
 
@@ -138,12 +147,13 @@ def about_members(
         at = standing.memory.level_at
         if at is None or not (is_due(at, snapshot.now, snapshot.path) or requires):
             continue
+        basis = Basis(standing.situation.memory_subject, at)
         for login_name in members(wanted, assessment):
             text = _member_text(login_name, standing, assessment)
             headline = f"Your jobs on {assessment.view.cluster} wait: budget {standing.situation.name}"
-            step = f"member-{at:%Y-%m-%dT%H:%M:%S}"
-            verdict = _to_person(login_name, standing, assessment, snapshot, (step, headline, text))
-            found.append(replace(verdict, requires=requires))
+            step = f"member-{at.isoformat()}"
+            verdict = _to_person(login_name, standing, assessment, snapshot, (step, headline, text), basis)
+            found.append(_asked_again(replace(verdict, requires=requires), at, snapshot))
     return found
 
 
@@ -178,6 +188,7 @@ def _to_person(
     assessment: Assessment,
     snapshot: Snapshot,
     message: tuple[str, str, str],
+    basis: Basis | None = None,
 ) -> Verdict:
     step, headline, text = message
     situation = standing.situation
@@ -188,6 +199,7 @@ def _to_person(
         email=person.email if person is not None else None,
         headline=headline,
         text=text,
+        basis=basis,
     )
     return replace(_notice(standing, assessment, step), subject=action.subject, text=headline, action=action)
 

@@ -14,6 +14,7 @@ from budget_holds.previous import previous_of
 from budget_holds.snapshot import ClusterView, Snapshot
 from budget_holds.states import Standing
 from budget_holds.targets import Targets
+from proctor.domain.actions import Basis
 from proctor.domain.agent_protocol import (
     Intent,
     LimitAccount,
@@ -50,6 +51,11 @@ class Wanted:
     def sk(self) -> str:
         """Sort key of its intent."""
         return intent_sk(self.verb)
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """What the decision to hold it rests on."""
+        return tuple(s.situation.memory_subject for s in self.holders)
 
     @property
     def budgets(self) -> str:
@@ -135,7 +141,7 @@ def write_verdict(
         cluster=view.cluster,
         intent=intent,
         expected_rev=rev,
-        holders=tuple(sorted(s.situation.memory_subject for s in wanted.holders)),
+        holders=tuple(sorted(map(_basis, wanted.holders), key=lambda basis: basis.memory)),
     )
     return replace(
         _verdict(subject, view, snapshot),
@@ -146,6 +152,10 @@ def write_verdict(
         episode=_episode(rev, snapshot.now),
         step="hold",
     )
+
+
+def _basis(standing: Standing) -> Basis:
+    return Basis(standing.situation.memory_subject, standing.memory.level_at)
 
 
 def withdraw_verdict(

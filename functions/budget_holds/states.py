@@ -46,7 +46,7 @@ def stand(
 ) -> Standing:
     """The standing of one budget. `tells`: notices are really sent, not only recorded."""
     old = situation.memory
-    if old.period is not None and now < old.period.start_at:
+    if old.period is not None and _is_set_back(old.period, now):
         text = f"the clock says {now:%Y-%m-%d %H:%M}, but the period from {old.period.key} was seen already"
         return Standing(situation=situation, finding=finding, memory=old, reason="clock_back", remark=text)
     memory = _ordered(_lapsed(_rolled(old, finding), finding, now), situation.order, finding, now)
@@ -62,14 +62,27 @@ def stand(
             finding = _judged(finding, situation, view, memory.most_nodes)
             memory, remark = _found(memory, situation, finding, view, now, tells=tells)
             reason = memory.state
-    memory = replace(memory, is_holding=_is_holding(memory))
+    memory = _without_news(replace(memory, is_holding=_is_holding(memory)), old)
     return Standing(situation=situation, finding=finding, memory=memory, reason=reason, remark=remark)
+
+
+def _is_set_back(period: Period, now: datetime) -> bool:
+    """Whether a clock that says `now` has gone back over the border of a period that was seen already."""
+    return now < period.start_at
 
 
 def _is_holding(memory: BudgetMemory) -> bool:
     if memory.hand is not None:
         return memory.hand.kind is HandKind.HOLD
     return memory.level is Level.HELD
+
+
+def _without_news(memory: BudgetMemory, before: BudgetMemory) -> BudgetMemory:
+    """Only the beginning and the end of a hold are told of: a release of what is not held is answered, and changes no date."""
+    if memory.is_holding is not before.is_holding:
+        return memory
+    why = memory.why if memory.is_holding else before.why
+    return replace(memory, level_at=before.level_at, why=why)
 
 
 def _rolled(memory: BudgetMemory, finding: Finding) -> BudgetMemory:
@@ -126,8 +139,6 @@ def _ended(memory: BudgetMemory, now: datetime) -> BudgetMemory:
     """Outside its time a budget holds nothing, except by an operator's order."""
     if memory.hand is not None and memory.hand.kind is HandKind.HOLD:
         return memory
-    if not memory.is_holding and memory.level is Level.OK:
-        return replace(memory, doubt=None)
     return replace(memory, level=Level.OK, level_at=now, why=Why.ENDED, held_in=None, doubt=None, hand=None)
 
 

@@ -112,7 +112,7 @@ def _draft_case(draft: PolicyDraft) -> Case:
                 cluster=draft.cluster,
                 rule=Rule.POLICY.value,
                 reason="policy_valid" if is_valid else "policy_refused",
-                text=f"version {draft.version}: {draft.error or 'valid'}",
+                text=f"{draft.parameter_name} version {draft.version}: {draft.error or 'valid'}",
                 mode=Mode.APPLY,
                 policy_version=draft.version,
                 action=label if is_valid else refused,

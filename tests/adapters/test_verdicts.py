@@ -59,6 +59,7 @@ def test_a_verdict_without_news_is_not_written_again(stored: Stored, change: dic
         {"policy_version": 4},
         {"rule": "document"},
         {"action": None},
+        {"news": "another occurrence"},
         {"status": OutcomeStatus.FAILED},
     ],
     ids=lambda change: next(iter(change)),

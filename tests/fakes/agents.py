@@ -167,7 +167,7 @@ class FakeNodeList:
         """A node starts."""
         self.listed.setdefault(cluster, {})[instance_id] = ListedNode(instance_id, group, at, node)
 
-    def nodes(self, cluster: str) -> Mapping[str, ListedNode]:
+    def nodes(self, cluster: str, looked_for: str | None = None) -> Mapping[str, ListedNode]:
         self.listings += 1
         return dict(self.listed.get(cluster, {}))
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from budget_holds.app import _request
@@ -30,7 +31,7 @@ from proctor.ports import Applier
 from proctor.runtime.appliers import OperatorNotice, PersonNotice
 from proctor.runtime.executor import Executor, Stores
 from proctor.runtime.handler import Wiring, handle
-from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter
+from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter, stands
 from proctor.runtime.reaction import Reaction
 from proctor.wire.policy import policy_parser
 from tests.fakes import budget_values as values
@@ -260,7 +261,7 @@ class BudgetWorld:
         return {
             WriteIntent: IntentWriter(ports.intents, ports.memory, wake.wake, self.telemetry.warn),
             WithdrawIntent: IntentWithdrawer(ports.intents, ports.memory, wake.wake, self.telemetry.warn),
-            NotifyPerson: PersonNotice(tap(self.mail, "mail")),
+            NotifyPerson: PersonNotice(tap(self.mail, "mail"), partial(stands, ports.memory)),
             NotifyOperators: OperatorNotice(tap(self.operators, "operators")),
             LabelPolicyVersion: BudgetLabel(ports.policies, ports.definitions),
         }

@@ -82,7 +82,8 @@ class FakeVerdictStore:
 def _news(outcome: Outcome) -> tuple[Any, ...]:
     verdict = outcome.verdict
     verb = verdict.action.verb if verdict.action else None
-    return (verdict.rule, verdict.reason, verb, outcome.status, outcome.detail, verdict.policy_version)
+    news = (verdict.policy_version, verdict.news)
+    return (verdict.rule, verdict.reason, verb, outcome.status, outcome.detail, *news)
 
 
 @dataclass

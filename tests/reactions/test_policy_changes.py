@@ -26,6 +26,7 @@ def test_a_valid_version_is_put_in_force_even_while_the_stack_is_in_dry_run(boun
     assert world.deliver(policy_event()) == []
     assert world.policies.labels == {NAME: 1}
     assert world.verdicts.latest["policy#alpha"].status.value == "applied"
+    assert world.verdicts.latest["policy#alpha"].verdict.text == f"{NAME} version 1: valid"
 
 
 def test_a_bad_version_is_refused_told_with_its_field_and_the_last_good_one_stays() -> None:

@@ -42,13 +42,6 @@ def failing(name: str, error: str) -> World:
     return world
 
 
-def unanswered() -> World:
-    """Ada is about to be over her cap, and the answer to the end of one of her sessions gets lost."""
-    world = failing("sessions.terminate", "transient")
-    world.taps.active[:] = [FailAt(ERRORS["transient"], name="sessions.terminate", after_call=True)]
-    return world
-
-
 def run(world: World, wake: str) -> list[str]:
     started = world.open_session("ada")
     return world.deliver(event_of(started) if wake == "event" else SWEEP_EVENT)
@@ -143,40 +136,6 @@ def test_an_end_that_is_refused_has_failed_and_is_tried_again_after_a_minute(err
     assert world.outcome("ada@uni.example-0003").detail == "tried less than a minute ago; resting"
     world.clock.advance(minutes=2)
     world.sweep()
-    assert len(world.live("ada")) == 2
-    assert len(world.mail.sent) == 1
-
-
-def test_an_end_whose_answer_got_lost_is_read_back() -> None:
-    world = unanswered()
-
-    assert run(world, "event") == []
-    assert world.outcome("ada@uni.example-0003").status is OutcomeStatus.APPLIED
-    assert len(world.mail.sent) == 1
-
-
-def test_an_end_whose_answer_got_lost_and_that_is_listed_late_takes_no_other_session_with_it() -> None:
-    world = unanswered()
-    world.sessions.slow["ada@uni.example-0003"] = 8
-
-    assert run(world, "event") == []
-    assert world.outcome("ada@uni.example-0003").status is OutcomeStatus.UNCONFIRMED
-    world.clock.advance(seconds=5)
-    fourth = world.start_session("ada")
-    world.sweep()
-    assert set(world.sessions.terminate_calls) == {"ada@uni.example-0003", fourth.session_id}
-    assert world.live("ada") >= {"ada@uni.example-0001", "ada@uni.example-0002"}
-
-
-def test_an_end_that_never_reached_the_service_is_asked_for_again() -> None:
-    world = failing("sessions.terminate", "transient")
-
-    assert run(world, "event") == []
-    assert world.outcome("ada@uni.example-0003").status is OutcomeStatus.UNCONFIRMED
-    world.taps.active.clear()
-    for _ in range(3):
-        world.clock.advance(minutes=2)
-        world.sweep()
     assert len(world.live("ada")) == 2
     assert len(world.mail.sent) == 1
 

@@ -293,5 +293,5 @@ class ChangeAnnouncer(Protocol):
 class NodeList(Protocol):
     """The nodes of a cluster."""
 
-    def nodes(self, cluster: str) -> Mapping[str, ListedNode]:
-        """Instance id → node. Cached at most 60 s; one call per 100 nodes."""
+    def nodes(self, cluster: str, looked_for: str | None = None) -> Mapping[str, ListedNode]:
+        """Instance id → node; one call per 100 nodes. Kept 60 s, but 10 s where `looked_for` is not in it: it may be new."""

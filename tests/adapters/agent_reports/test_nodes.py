@@ -67,3 +67,21 @@ def test_a_cluster_that_is_gone_has_no_nodes_and_a_refusal_is_no_answer() -> Non
     for code, error in (("ThrottlingException", ThrottledError), ("AccessDeniedException", DeniedError)):
         with pytest.raises(error):
             SageMakerNodeList(ScriptedClients(ListClusterNodes=json_error(code))).nodes("alpha")
+
+
+def test_a_node_that_is_not_in_the_list_is_looked_for_again_after_ten_seconds() -> None:
+    pages = [{"ClusterNodeSummaries": [summary(n) for n in range(count)]} for count in (1, 2, 2)]
+    seconds = [0.0]
+    aws = ScriptedClients(ListClusterNodes=pages)
+    nodes = SageMakerNodeList(aws, lambda: seconds[0])
+    old, new = (summary(n)["InstanceId"] for n in range(2))
+    assert new not in nodes.nodes("alpha", new)
+    seconds[0] = 9.9
+    assert new not in nodes.nodes("alpha", new)
+    seconds[0] = 10.0
+    assert old in nodes.nodes("alpha", old)
+    assert aws.count("ListClusterNodes") == 1
+    assert new in nodes.nodes("alpha", new)
+    seconds[0] = 60.0
+    assert new in nodes.nodes("alpha", new)
+    assert aws.count("ListClusterNodes") == 2

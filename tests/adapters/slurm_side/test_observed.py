@@ -57,7 +57,7 @@ def test_every_section_comes_back(clients: AwsClients) -> None:
     for qos in slurm().qos:
         row(clients, "qos", qos.name, qos)
     row(clients, "limits", "alpha", limits())
-    row(clients, "usage", "lab1|gpu|20260901T00", usage("lab1", 2))
+    row(clients, "usage", "20260901T00|lab1|gpu", usage("lab1", 2))
     row(clients, "results", RESULT.sk, RESULT)
     row(clients, "undone", UNDONE.sk, UNDONE)
     put(clients, "observed", {"scope": "alpha2#jobs", "key": "1", "observed_at": 1})
@@ -88,12 +88,35 @@ def test_nothing_observed_is_nothing_known(clients: AwsClients) -> None:
 def test_usage_begins_with_the_asked_hour(clients: AwsClients) -> None:
     for hours in range(3):
         at = START + timedelta(hours=hours)
-        row(clients, "usage", f"lab1|gpu|{at:%Y%m%dT%H}", usage("lab1", 1, at))
+        row(clients, "usage", f"{at:%Y%m%dT%H}|lab1|gpu", usage("lab1", 1, at))
     assert [u.hour_at for u in view(clients, START + timedelta(hours=1)).usage] == [
         START + timedelta(hours=1),
         START + timedelta(hours=2),
     ]
+    assert view(clients, START + timedelta(minutes=61)).usage == (
+        usage("lab1", 1, START + timedelta(hours=2)),
+    )
     assert view(clients, None).usage == ()
+
+
+def test_hours_before_the_asked_one_are_not_even_read(clients: AwsClients) -> None:
+    """A judgement over a day must not pay for two years of rows."""
+    for hours in range(48):
+        at = START + timedelta(hours=hours)
+        for account in ("a", "lab1", "z"):
+            row(clients, "usage", f"{at:%Y%m%dT%H}|{account}|gpu", usage(account, 1, at))
+    read: list[int] = []
+    clients.dynamodb().meta.events.register(
+        "after-call.dynamodb.Query", lambda parsed, **_: read.append(parsed["ScannedCount"])
+    )
+    found = view(clients, START + timedelta(hours=46))
+    assert sum(read) == len(found.usage) == 6
+
+
+def test_a_row_of_use_that_is_none_is_named(clients: AwsClients) -> None:
+    put(clients, "observed", {"scope": "alpha#usage", "key": "20260901T00|lab1|gpu", "account": "lab1"})
+    with pytest.raises(TerminalError, match=r"alpha#usage 20260901T00\|lab1\|gpu"):
+        view(clients)
 
 
 def test_only_an_acting_controller_speaks_for_slurm(clients: AwsClients) -> None:

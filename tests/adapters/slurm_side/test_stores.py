@@ -27,6 +27,7 @@ from proctor.domain.budgets_period import Period
 from proctor.domain.errors import LostRaceError, NotFoundError, TerminalError
 from proctor.domain.policy import PolicyInForce
 from proctor.ports import BudgetDefinitions, BudgetMemoryStore, IntentStore
+from tests.adapters.retries import LossyClients, no_backoff
 from tests.adapters.slurm_side.conftest import put
 from tests.fakes.budget_values import NOW, START, usd
 from tests.fakes.slurm_side import FakeBudgetDefinitions, FakeBudgetMemory, FakeIntentStore
@@ -135,6 +136,21 @@ def test_memory_is_swapped_by_revision(memory: BudgetMemoryStore) -> None:
     assert memory.all("alpha") == {"alpha#lab1": BudgetMemory(rev=2)}
     with pytest.raises(TypeError):
         memory.swap("alpha#lab1", {"level": "held"}, 2)
+
+
+def test_a_memory_whose_answer_was_lost_is_no_lost_race(
+    clients: AwsClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """botocore sends the write again and it meets itself; what another evaluator wrote is still a lost race."""
+    lossy = LossyClients()
+    memory = DynamoBudgetMemory(lossy, "memory")
+    with no_backoff(monkeypatch):
+        memory.swap("alpha#lab1", FULL, 0)
+        memory.swap("alpha#lab1", BudgetMemory(), 1)
+    assert lossy.lost == ["PutItem", "PutItem"]
+    assert memory.get("alpha#lab1") == BudgetMemory(rev=2)
+    with no_backoff(monkeypatch), pytest.raises(LostRaceError):
+        memory.swap("alpha#lab1", FULL, 1)
 
 
 def test_a_memory_that_can_not_be_read_is_not_taken_for_an_empty_one(clients: AwsClients) -> None:

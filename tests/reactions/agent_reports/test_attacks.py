@@ -195,7 +195,7 @@ def test_a_controller_takes_away_only_what_a_snapshot_may(section: str) -> None:
     controller = world.controller()
     world.deliver(controller.report(sent(usage=(usage(),))), role=CONTROLLER)
     world.deliver(
-        controller.report(sent(removed=(Removed(section, "physics|gpu|20260901T10"),))), role=CONTROLLER
+        controller.report(sent(removed=(Removed(section, "20260901T10|physics|gpu"),))), role=CONTROLLER
     )
 
     assert len(world.observed.section("usage")) == 1

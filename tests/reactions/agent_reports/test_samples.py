@@ -48,7 +48,7 @@ def test_the_story_ends_as_it_should() -> None:
     assert {key: row["reason"] for key, row in here.observed.section("jobs").items()} == {
         "4712": "PartitionDown"
     }
-    assert list(here.observed.section("usage")) == ["physics|gpu|20260901T09"]
+    assert list(here.observed.section("usage")) == ["20260901T09|physics|gpu"]
     assert here.observed.section("heartbeat")["i-0c0c0c0c0c0c0c0c0"]["slurm_read_at"] is not None
     assert here.agents.rows["alpha", "i-0123456789abcdef0"].state is AgentState.DISPUTED
     assert {n: c for n, c in here.telemetry.counts.items() if n.startswith("ReportDropped")} == {

@@ -111,6 +111,8 @@ def test_a_new_policy_is_put_in_force_also_in_dry_run() -> None:
     world.batch([{"messageId": "m-1", "body": json.dumps(event)}])
 
     assert world.policies.labels == {"/proctor/alpha/agent_reports": version}
+    said = world.verdicts.latest["policy#agent_reports#alpha"].verdict.text
+    assert said == f"/proctor/alpha/agent_reports version {version}: valid"
     world.controller()
     world.advance(seconds=299)
     world.sweep()

@@ -151,3 +151,21 @@ def test_the_hold_names_bill_and_limit_in_the_verdict() -> None:
     for part in ("HELD", "110.0 % of 1,000.00 USD", "settled", "in flight", "committed", "dev: closed"):
         assert part in text
     assert usd(1000).currency in text
+
+
+def test_sweeps_that_ask_again_for_a_notice_write_nothing_about_it() -> None:
+    """Within the hour each notice is asked for again; its record stays what it was: applied."""
+    world = lab1()
+    world.spend("lab1", 10)
+    world.see(jobs=(job("17"),))
+    world.sweep()
+    told = {s for s in world.verdicts.latest if s.startswith(("notice#", "operators#"))}
+    assert len(told) > 3
+    for _ in range(3):
+        world.let_agent_work()
+        world.advance(minutes=10)
+        world.taps.journal.clear()
+        world.sweep()
+    assert {s for s in told if world.verdicts.history.get(s)} == set()
+    assert {world.verdicts.latest[s].status for s in told} == {OutcomeStatus.APPLIED}
+    assert world.taps.journal.count("verdicts.record") <= 2

@@ -1,14 +1,14 @@
 """What operators do: orders, scopes, policies and definitions."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from proctor.domain.errors import InvalidInputError
 from tests.fakes.budget_values import reading
 from tests.fakes.budget_world import BudgetWorld
-from tests.reactions.budget_holds.deliveries import LAB1, lab1, sample
+from tests.reactions.budget_holds.deliveries import LAB1, lab1, mails, sample
 
 
 def test_a_release_by_hand_is_sticky_and_ends_with_its_until() -> None:
@@ -127,3 +127,83 @@ def test_scopes_re_decide_what_they_name() -> None:
     ]:
         found = {o["subject"] for o in world.manual(scope=scope)}
         assert found == subjects
+
+
+COURSE = {
+    "account": "lab1",
+    "allocation": {
+        "limit": 1000,
+        "time_unit": "CUSTOM",
+        "starts_at": "2026-09-01T00:00:00Z",
+        "ends_at": "2026-09-20T00:00:00Z",
+    },
+    "owner": "ada",
+}
+
+
+@pytest.mark.parametrize("spent", [0, 9, 11])
+def test_a_release_of_an_ended_budget_is_answered_and_told_to_nobody(spent: int) -> None:
+    """Whatever it was before: only what was held when it ended is a release."""
+    world = BudgetWorld()
+    world.define("lab1", COURSE)
+    world.spend("lab1", spent)
+    world.sweep()
+    world.let_agent_work()
+    world.advance(to=datetime(2026, 9, 21, tzinfo=UTC))
+    world.sweep()
+    before = list(world.mail.sent), list(world.operators.published)
+    told = mails(world, "ada").count("Budget lab1: its hold is released")
+    assert told == (1 if spent == 11 else 0)
+    for _ in range(2):
+        world.advance(minutes=7)
+        outcomes = world.order("ReleaseBudget", "lab1")
+        (answer,) = [o for o in outcomes if o["subject"] == "budget#alpha#lab1"]
+        assert "ReleaseBudget was ordered by ops@uni.example. It held nothing." in answer["text"]
+        world.sweep()
+    assert (world.mail.sent, world.operators.published) == before
+    assert world.remembered("lab1").hand is None
+
+
+def test_an_order_that_changes_nothing_about_the_hold_is_answered_and_told_to_nobody() -> None:
+    world = lab1()
+    world.spend("lab1", 9)
+    world.sweep()
+    for order, headlines in [
+        ("ReleaseBudget", []),
+        ("ReleaseBudget", []),
+        ("HoldBudget", ["Budget lab1: new jobs are held", "Your jobs on alpha wait: budget lab1"]),
+        ("HoldBudget", []),
+        ("ReleaseBudget", ["Budget lab1: its hold is released"]),
+        ("ReleaseBudget", []),
+    ]:
+        seen = len(world.mail.sent)
+        world.advance(minutes=61)
+        world.let_agent_work()
+        outcomes = world.order(order, "lab1")
+        assert any(f"{order} was ordered by" in o["text"] for o in outcomes)
+        world.sweep()
+        assert sorted({m.headline for m in world.mail.sent[seen:]}) == headlines, order
+
+
+def test_a_hold_by_hand_that_ends_over_the_limit_goes_on_without_a_message() -> None:
+    world = lab1()
+    world.order("HoldBudget", "lab1", until=(world.now + timedelta(hours=2)).isoformat())
+    world.spend("lab1", 11)
+    world.let_agent_work()
+    world.advance(hours=3)
+    seen = len(world.mail.sent)
+    world.sweep()
+    assert {m.headline for m in world.mail.sent[seen:]} == {"Budget lab1: 90 % is spent"}
+    assert world.intents.held() == {"account#lab1"}
+    assert "the limit is reached" in world.verdict("lab1").verdict.text
+
+
+def test_two_holds_within_one_second_are_two_changes() -> None:
+    world = lab1()
+    for n, order in enumerate(("HoldBudget", "ReleaseBudget", "HoldBudget", "ReleaseBudget")):
+        world.now = world.now.replace(microsecond=200_000 * n)
+        world.order(order, "lab1")
+    told = mails(world, "ada")
+    assert told.count("Budget lab1: new jobs are held") == 2
+    assert told.count("Budget lab1: its hold is released") == 2
+    assert mails(world, "bob") == ["Your jobs on alpha wait: budget lab1"] * 2

@@ -54,7 +54,6 @@ class Campus:
         self.environments: dict[int, Environment] = {}
         self._born = 0
         self.swept: list[float] = []
-        self.ordered: dict[str, int] = {}
         self._stores()
         self._agent()
         self.billing = Billing(
@@ -106,7 +105,6 @@ class Campus:
             "requested_by": "ops@uni.example",
             "justification": "ticket 4711",
         }
-        self.ordered[budget] = self.ordered.get(budget, 0) + 1
         self.story.tell("operator", f"orders {action} {budget} {f'for {hours} h' if hours else ''}")
         self._born += 1
         environment = Environment(self, f"manual-{self._born}")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import budget_holds.decide as product
@@ -19,7 +20,7 @@ from proctor.ports import Applier
 from proctor.runtime.appliers import OperatorNotice, PersonNotice
 from proctor.runtime.executor import Executor, Stores
 from proctor.runtime.handler import Wiring, handle
-from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter
+from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter, stands
 from proctor.runtime.reaction import Reaction
 from tests.fakes.records import FakeTelemetry
 from tests.fakes.taps import PortCall, ProcessDiedError, Taps
@@ -154,7 +155,7 @@ class Environment:
         return {
             WriteIntent: IntentWriter(ports.intents, ports.memory, wake, self._tell),
             WithdrawIntent: IntentWithdrawer(ports.intents, ports.memory, wake, self._tell),
-            NotifyPerson: PersonNotice(tap(campus.mail, "mail")),
+            NotifyPerson: PersonNotice(tap(campus.mail, "mail"), partial(stands, ports.memory)),
             NotifyOperators: OperatorNotice(tap(campus.operators, "operators")),
             LabelPolicyVersion: BudgetLabel(ports.policies, ports.definitions),
         }

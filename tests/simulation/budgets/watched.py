@@ -90,7 +90,7 @@ class WatchedMemory(FakeBudgetMemory, _Watched):
         before = self.get(subject)
         super().swap(subject, data, expected_rev)
         after, name = self.get(subject), subject.partition("#")[2]
-        if (before.is_holding, before.hand) != (after.is_holding, after.hand):
+        if before.is_holding is not after.is_holding:
             self.transitions[name] = self.transitions.get(name, 0) + 1
             self.changed_at[name] = self.campus.scheduler.now
         states = [f"{m.state}{' holding' if m.is_holding else ''}" for m in (before, after)]
@@ -100,7 +100,7 @@ class WatchedMemory(FakeBudgetMemory, _Watched):
 
     @property
     def transitions(self) -> dict[str, int]:
-        """Budget → how often it changed between holding and not, or by an order."""
+        """Budget → how often it changed between holding and not."""
         found: dict[str, int] = self.__dict__.setdefault("_transitions", {})
         return found
 
@@ -123,9 +123,7 @@ class WatchedMail(FakePersonNotifier, _Watched):
         evaluation = self.campus.acting
         assert evaluation is not None
         key = (email, headline, self._cause(headline, evaluation.now))
-        # A known flaw: each copy that races for a budget's memory may tell its members, with a time of its own.
-        racers = self.campus.scenario.delivery.environments if headline.startswith("Your jobs") else 0
-        if self.settled[key] > racers:
+        if self.settled[key]:
             self.broken("3 once", f"{email} is told twice: {headline} ({key[2]})", headline)
         self.marked[email, headline] = key
         self.at.append((self.campus.scheduler.now, email, headline))
@@ -137,7 +135,7 @@ class WatchedMail(FakePersonNotifier, _Watched):
         assert found is not None, headline
         name = found[1]
         if "%" not in headline and "limit" not in headline:
-            return f"{self.campus.memory.transitions.get(name, 0)}.{self.campus.ordered.get(name, 0)}"
+            return str(self.campus.memory.transitions.get(name, 0))
         raw = self.campus.raw_budget(name)
         unit = self.campus.billing.bills[raw["aws_budget"]].unit if "aws_budget" in raw else ""
         return str(oracle.period_of(raw, now, unit))

@@ -1,19 +1,25 @@
 """Writing and withdrawing intents: what is read again just before, who wins a race, what counts as done."""
 
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
-from proctor.domain.actions import NotifyOperators
+from proctor.domain.actions import Basis, NotifyOperators, NotifyPerson
 from proctor.domain.budgets_memory import BudgetMemory
 from proctor.domain.errors import ContendedError, TerminalError, ThrottledError
 from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent
-from proctor.runtime.intent_appliers import IntentWithdrawer, IntentWriter
+from proctor.runtime.appliers import PersonNotice
+from proctor.runtime.intent_appliers import IntentWithdrawer, IntentWriter, stands
+from tests.fakes.budget_values import NOW
+from tests.fakes.people import FakePersonNotifier
 from tests.fakes.slurm_side import FakeBudgetMemory, FakeIntentStore, FakeWakeUp
 from tests.unit.budget_holds.intents import intent
 
 SUBJECT = "account#alpha#lab1"
+SINCE = NOW - timedelta(minutes=3)
 
 
 class Parts:
@@ -22,17 +28,16 @@ class Parts:
     def __init__(self) -> None:
         self.store, self.memory, self.wake = FakeIntentStore(), FakeBudgetMemory(), FakeWakeUp()
         self.warned: list[str] = []
-        self.memory.swap("alpha#lab1", BudgetMemory(is_holding=True), 0)
-        self.memory.swap("alpha#lab2", BudgetMemory(), 0)
+        self.memory.swap("alpha#lab1", BudgetMemory(is_holding=True, level_at=SINCE), 0)
+        self.memory.swap("alpha#lab2", BudgetMemory(level_at=SINCE), 0)
         parts: Any = (self.store, self.memory, self.wake.wake, self.warned.append)
         self.writer, self.withdrawer = IntentWriter(*parts), IntentWithdrawer(*parts)
 
 
 def write(rev: int = 0, *holders: str) -> WriteIntent:
     wanted = intent(rev=rev + 1)
-    return WriteIntent(
-        subject=SUBJECT, cluster="alpha", intent=wanted, expected_rev=rev, holders=holders or ("alpha#lab1",)
-    )
+    bases = tuple(Basis(name, SINCE) for name in holders or ("alpha#lab1",))
+    return WriteIntent(subject=SUBJECT, cluster="alpha", intent=wanted, expected_rev=rev, holders=bases)
 
 
 def withdraw(rev: int = 1, *holders: str) -> WithdrawIntent:
@@ -44,6 +49,32 @@ def test_a_hold_is_spared_when_no_budget_holds_any_more() -> None:
     parts = Parts()
     assert parts.writer.recheck([write(0, "alpha#lab1", "alpha#lab2")]) == {}
     assert "no budget holds" in parts.writer.recheck([write(0, "alpha#lab2", "alpha#none")])[SUBJECT]
+
+
+def test_a_hold_is_spared_when_its_budget_holds_by_another_change_than_was_decided_on() -> None:
+    """Who lost the race for the memory decided on a hold that began at another time: it was never stored."""
+    parts = Parts()
+    lost = replace(write(), holders=(Basis("alpha#lab1", SINCE + timedelta(microseconds=1)),))
+    assert "as it was decided" in parts.writer.recheck([lost])[SUBJECT]
+    both = replace(lost, holders=(*lost.holders, Basis("alpha#lab1", SINCE)))
+    assert parts.writer.recheck([both]) == {}
+
+
+def test_nobody_is_told_of_a_hold_that_was_not_stored_or_is_over() -> None:
+    parts = Parts()
+    notice = PersonNotice(FakePersonNotifier(), partial(stands, parts.memory))
+
+    def mail(name: str, basis: Basis | None) -> NotifyPerson:
+        return NotifyPerson(subject=name, login_name="bob", email="b@x", headline="h", text="t", basis=basis)
+
+    mails = [
+        mail("told", Basis("alpha#lab1", SINCE)),
+        mail("lost", Basis("alpha#lab1", NOW)),
+        mail("over", Basis("alpha#lab2", SINCE)),
+        mail("of no state", None),
+    ]
+    assert notice.recheck(mails).keys() == {"lost", "over"}
+    assert PersonNotice(FakePersonNotifier()).recheck(mails) == {}
 
 
 def test_a_release_is_spared_when_another_budget_holds_by_now() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from budget_holds.plan import HOLD_FOR, OWNER, TOMBSTONE_FOR
+from proctor.domain.actions import Basis
 from proctor.domain.agent_protocol import (
     Intent,
     LimitAccount,
@@ -38,7 +39,7 @@ def test_a_first_hold_is_revision_one_and_remembers_what_was_before() -> None:
     )
     assert action.intent.previous == {"GrpJobs": "12", "GrpSubmitJobs": "-1", "GrpTRES/node": "9"}
     assert action.intent.expires_at == NOW + HOLD_FOR
-    assert action.holders == ("alpha#lab1",)
+    assert action.holders == (Basis("alpha#lab1", HELD.level_at),)
 
 
 def test_a_standing_hold_is_left_alone() -> None:
@@ -141,7 +142,7 @@ def test_a_budget_that_joins_writes_too_so_that_a_racing_release_loses() -> None
     cluster = held_view(situation(LAB1, memory=HELD), joining, stored={"account#lab1": intent()})
     (verdict,) = verdicts(cluster)
     assert isinstance(verdict.action, WriteIntent)
-    assert verdict.action.holders == ("alpha#grant", "alpha#lab1")
+    assert verdict.action.holders == (Basis("alpha#grant", NOW), Basis("alpha#lab1", HELD.level_at))
 
 
 def partition_budget(state: str) -> dict[str, Any]:

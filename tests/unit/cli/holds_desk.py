@@ -30,6 +30,7 @@ from proctor.adapters.verdicts_table import DynamoVerdicts
 from proctor.domain.actions import Action, LabelPolicyVersion, NotifyOperators, NotifyPerson
 from proctor.domain.agent_protocol import Heartbeat, IntentResult, Outcome, encode
 from proctor.domain.decision import Mode
+from proctor.domain.observed_rows import hour_key
 from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent
 from proctor.runtime.appliers import OperatorNotice, PersonNotice
 from proctor.runtime.executor import Executor, Stores
@@ -54,7 +55,6 @@ _KEYS = {
     "jobs": ("job_id",),
     "associations": ("account", "login_name", "partition"),
     "qos": ("name",),
-    "usage": ("account", "partition", "hour_at"),
     "results": ("sk",),
     "undone": ("sk", "seen_at"),
 }
@@ -121,7 +121,10 @@ class HoldsDesk:
     def see(self, section: str, *rows: Any) -> None:
         """Rows of one section."""
         for row in rows:
-            key = "|".join(str(getattr(row, name)) for name in _KEYS[section])
+            if section == "usage":
+                key = f"{hour_key(row.hour_at)}|{row.account}|{row.partition}"
+            else:
+                key = "|".join(str(getattr(row, name)) for name in _KEYS[section])
             self.put(section, key, encode(row))
 
     def beat(self, at: datetime, **fields: Any) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from proctor.adapters.aws_clients import AwsClients
 
 _KEPT_SECONDS = 60.0
+_KEPT_IF_NEW_SECONDS = 10.0
 _PAGE_SIZE = 100
 
 
@@ -31,10 +32,13 @@ class SageMakerNodeList:
         self._monotonic = monotonic
         self._read: dict[str, tuple[float, Mapping[str, ListedNode]]] = {}
 
-    def nodes(self, cluster: str) -> Mapping[str, ListedNode]:
+    def nodes(self, cluster: str, looked_for: str | None = None) -> Mapping[str, ListedNode]:
         """Every node of a cluster; none when there is no such cluster."""
         kept = self._read.get(cluster)
-        if kept is None or self._monotonic() - kept[0] >= _KEPT_SECONDS:
+        is_there = kept is not None and (looked_for is None or looked_for in kept[1])
+        if kept is None or self._monotonic() - kept[0] >= (
+            _KEPT_SECONDS if is_there else _KEPT_IF_NEW_SECONDS
+        ):
             kept = (self._monotonic(), self._list(cluster))
             self._read[cluster] = kept
         return kept[1]

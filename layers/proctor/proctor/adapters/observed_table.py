@@ -27,6 +27,7 @@ from proctor.domain.agent_protocol import (
     decode,
 )
 from proctor.domain.errors import TerminalError
+from proctor.domain.observed_rows import hour_key
 from proctor.domain.slurm_state import SlurmView
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _READS_SLURM_WITHIN = timedelta(seconds=180)
 
 
 class DynamoSlurmState:
-    """Implements the SlurmState port. One query a section, and one for each further megabyte."""
+    """Implements the SlurmState port. One query a section, and one for each further megabyte; of usage only the asked hours."""
 
     def __init__(self, clients: "AwsClients", table: str) -> None:
         """Take the clients and the table's name."""
@@ -59,7 +60,7 @@ class DynamoSlurmState:
             associations=self._rows(ObservedAssociation, cluster, "associations"),
             qos=self._rows(ObservedQos, cluster, "qos"),
             limits=limits[0] if limits else None,
-            usage=self._rows(ObservedUsage, cluster, "usage", usage_since) if usage_since else (),
+            usage=self._usage(cluster, usage_since) if usage_since else (),
             results={row.sk: row for row in self._rows(IntentResult, cluster, "results")},
             undone=self._rows(Undone, cluster, "undone"),
         )
@@ -67,7 +68,7 @@ class DynamoSlurmState:
     def _acting(self, cluster: str) -> tuple[datetime, Heartbeat] | None:
         """The latest heartbeat of an acting controller, and as of when it speaks for Slurm."""
         found: list[tuple[datetime, Heartbeat]] = []
-        for row in self._query(cluster, "heartbeat"):
+        for row in self._query(self._key(cluster, "heartbeat")):
             beat = _decoded(Heartbeat, row)
             if not beat.is_acting or row.get("role", Role.CONTROLLER.value) != Role.CONTROLLER.value:
                 continue
@@ -78,18 +79,20 @@ class DynamoSlurmState:
                 found.append((at if is_reading else read_at or at, beat))
         return max(found, key=lambda one: one[0], default=None)
 
-    def _rows[T](
-        self, kind: type[T], cluster: str, section: str, usage_since: datetime | None = None
-    ) -> tuple[T, ...]:
-        return tuple(_decoded(kind, row) for row in self._query(cluster, section, usage_since))
+    def _rows[T](self, kind: type[T], cluster: str, section: str) -> tuple[T, ...]:
+        return tuple(_decoded(kind, row) for row in self._query(self._key(cluster, section)))
 
-    def _query(
-        self, cluster: str, section: str, usage_since: datetime | None = None
-    ) -> Iterator[dict[str, Any]]:
-        arguments: dict[str, Any] = self._key(cluster, section)
-        if usage_since is not None:
-            arguments["FilterExpression"] = "hour_at >= :since"
-            arguments["ExpressionAttributeValues"][":since"] = to_attribute(int(usage_since.timestamp()))
+    def _usage(self, cluster: str, since: datetime) -> tuple[ObservedUsage, ...]:
+        """Months of a busy cluster are many rows, and parsing them is most of a judgement: only what is needed of them."""
+        arguments = self._key(cluster, "usage")
+        names = {f"#f{n}": field.name for n, field in enumerate(fields(ObservedUsage))}
+        arguments["ProjectionExpression"] = ", ".join((*names, "#s", "#k"))
+        arguments["KeyConditionExpression"] += " AND #k >= :since"
+        arguments["ExpressionAttributeNames"] |= {**names, "#k": "key"}
+        arguments["ExpressionAttributeValues"][":since"] = to_attribute(hour_key(since))
+        return tuple(_decoded(ObservedUsage, row) for row in self._query(arguments))
+
+    def _query(self, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
         with translated("dynamodb:Query"):
             for page in self._clients.dynamodb().get_paginator("query").paginate(**arguments):
                 yield from map(from_item, page["Items"])

@@ -114,7 +114,7 @@ def _past(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_row(outcome: Outcome, context: RunContext) -> dict[str, Any]:
-    """One verdict with its outcome, as stored. The digest leaves out times and inputs, which change without news."""
+    """One verdict with its outcome, as stored. The digest leaves out text, times and inputs, which change without news."""
     verdict = outcome.verdict
     action = verdict.action.verb if verdict.action else None
     news = [
@@ -124,6 +124,7 @@ def as_row(outcome: Outcome, context: RunContext) -> dict[str, Any]:
         outcome.status.value,
         outcome.detail,
         verdict.policy_version,
+        verdict.news,
     ]
     return {
         "subject": verdict.subject,

@@ -1,6 +1,7 @@
 """What Proctor can do, as data. An action does nothing; the function's applier of that type does."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 
@@ -58,14 +59,30 @@ class TerminateSession(Action):
         return (self.subject, f"person#{self.holder}")
 
 
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """A state that a decision took from a memory: the memory's subject, and when that state began.
+
+    The memory is read again just before the act; where another state stands by then, the decision was made on something
+    that nobody stored, or that is over.
+    """
+
+    memory: str
+    since_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyPerson(Action):
-    """Tell one person by e-mail. `email` None is recorded as undeliverable."""
+    """Tell one person by e-mail. `email` None is recorded as undeliverable.
+
+    `basis` is the state that the mail tells of, where it tells of one.
+    """
 
     login_name: str
     email: str | None
     headline: str
     text: str
+    basis: Basis | None = None
     budget: ClassVar[str | None] = "notices"
 
 

@@ -79,8 +79,8 @@ class BudgetMemory:
 
     `trusted` is the last figure that passed every guard, as of `trusted_at`. `most_nodes` is the largest cluster seen in the
     period. `fired` maps a threshold (`50`, `forecast`, ...) to when it fired. `approved` maps a doubt to who accepted it, for
-    this period. `held_in` is the period in which the hold was decided. `is_holding` is what other evaluators need: whether
-    work is to be held now.
+    this period. `level_at` and `why` are of the last beginning or end of a hold. `held_in` is the period in which the hold was
+    decided. `is_holding` is what other evaluators need: whether work is to be held now.
     """
 
     rev: int = 0

@@ -45,9 +45,10 @@ class Verdict:
 
     `reason` is a stable code, `text` a sentence for people, `inputs` the frozen facts that reproduce the decision. `episode`
     and `step` complete the claim's key. `requires` names verdicts of the same case, one of whose actions must have taken
-    effect first. `is_known`: the store already holds this very verdict. `is_housekeeping`: about Proctor itself (a policy's
-    label, a broken event path), so it is done in dry-run too. `is_closing`: the action was begun before and its subject is
-    gone; nothing is done but to settle the claim that its evaluator left open.
+    effect first. `news` is what else makes another verdict of it: where it differs the record is written again, and the one
+    before goes into history. `is_known`: the store already holds this very verdict. `is_housekeeping`: about Proctor itself
+    (a policy's label, a broken event path), so it is done in dry-run too. `is_closing`: the action was begun before and its
+    subject is gone; nothing is done but to settle the claim that its evaluator left open.
     """
 
     subject: str
@@ -62,6 +63,7 @@ class Verdict:
     episode: str = "once"
     step: str = "act"
     requires: tuple[str, ...] = ()
+    news: str = ""
     is_known: bool = False
     is_housekeeping: bool = False
     is_closing: bool = False
@@ -82,11 +84,16 @@ class MemoryWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """All about one subject: its memory is swapped first, and nothing is done when that race is lost."""
+    """All about one subject: its memory is swapped first, and nothing is done when that race is lost.
+
+    `rests_on` names memories that cases before this one may swap: nothing is done either when one of those races is lost,
+    since this case was decided on what was never stored.
+    """
 
     subject: str
     verdicts: tuple[Verdict, ...]
     memory: MemoryWrite | None = None
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

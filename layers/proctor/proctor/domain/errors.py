@@ -5,7 +5,8 @@ ProctorError
 ├── LostRaceError          a conditional write lost; observe and decide again
 ├── TransientError         try again later; the queue redelivers
 │   ├── ThrottledError     the service said "slow down"; never read as "not found" or "none"
-│   └── ContendedError     another evaluator holds the claim or keeps winning the ledger
+│   ├── ContendedError     another evaluator holds the claim or keeps winning the ledger
+│   └── NotYetError        what it needs is on its way: looked for again at once, then by the queue
 └── TerminalError          retrying can't help; recorded and alarmed
     ├── DeniedError        the role lacks a permission
     └── NotFoundError      the thing named does not exist
@@ -42,6 +43,10 @@ class ThrottledError(TransientError):
 
 class ContendedError(TransientError):
     """Another evaluator is deciding about the same subject right now."""
+
+
+class NotYetError(TransientError):
+    """What this needs is on its way: another evaluator has it in hand, or the next message of the queue brings it."""
 
 
 class TerminalError(ProctorError):

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proctor.domain.agent_protocol import Header, Report, Role, encode
@@ -66,6 +66,12 @@ def said(boot_id: str, sequence: int) -> str:
     return f"{boot_id}#{sequence:016d}"
 
 
+def hour_key(hour_at: datetime) -> str:
+    """How keys of usage begin: the first UTC hour at or after `hour_at`. Hours sort, so that a period is one range of keys."""
+    hour = hour_at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    return f"{hour if hour >= hour_at else hour + timedelta(hours=1):%Y%m%dT%H}"
+
+
 def scope_of(header: Header, section: str) -> str:
     """Where a sender's rows of a section stand."""
     if header.role is Role.CONTROLLER:
@@ -116,7 +122,7 @@ _KEYS: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "reservations": lambda row: (row.name,),
     "associations": lambda row: (row.account, row.login_name, row.partition),
     "qos": lambda row: (row.name,),
-    "usage": lambda row: (row.account, row.partition, f"{row.hour_at:%Y%m%dT%H}"),
+    "usage": lambda row: (hour_key(row.hour_at), row.account, row.partition),
     "results": lambda row: (row.sk,),
     "undone": lambda row: (row.sk, f"{row.seen_at:%Y%m%dT%H%M%SZ}"),
 }

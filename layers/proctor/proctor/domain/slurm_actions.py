@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from proctor.domain.actions import Action
+from proctor.domain.actions import Action, Basis
 from proctor.domain.agent_protocol import Intent
 
 
@@ -12,13 +12,13 @@ from proctor.domain.agent_protocol import Intent
 class WriteIntent(Action):
     """Write a held intent over revision `expected_rev` (0: there is none yet).
 
-    `holders` are the memories of the budgets that want it; it is spared when none of them holds any more.
+    `holders` are the holds of the budgets that want it; it is spared when none of them stands any more as it was decided on.
     """
 
     cluster: str
     intent: Intent
     expected_rev: int
-    holders: tuple[str, ...] = ()
+    holders: tuple[Basis, ...] = ()
     budget: ClassVar[str | None] = "holds"
 
     @property

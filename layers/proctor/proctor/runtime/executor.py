@@ -77,15 +77,21 @@ class Executor:
         self._require_appliers(decision)
         withheld = self._withheld_clusters(decision, context)
         outcomes: list[Outcome] = []
+        not_stored: set[str] = set()
         failure: TerminalError | None = None
         for case in decision.cases:
             statuses: dict[str, Outcome] = {}
             try:
-                self._run_case(case, statuses, decision, withheld, context)
+                if not_stored.intersection(case.rests_on):
+                    statuses = _lost(case)
+                    not_stored |= _memory_of(case)
+                elif not self._run_case(case, statuses, decision, withheld, context):
+                    not_stored |= _memory_of(case)
             except TransientError:
                 self._record(statuses.values(), context)
                 raise
             except TerminalError as error:
+                not_stored |= _memory_of(case)
                 failure = failure or error
             found = [statuses[v.subject] for v in case.verdicts if v.subject in statuses]
             self._record(found, context)
@@ -137,8 +143,8 @@ class Executor:
         decision: Decision,
         withheld: Mapping[str, str],
         context: RunContext,
-    ) -> None:
-        """Fills `statuses`, subject → outcome, as far as it comes."""
+    ) -> bool:
+        """Fills `statuses`, subject → outcome, as far as it comes. False when the race for its memory was lost."""
         statuses |= self._not_acting(case, decision, withheld, context)
         due = [v for v in case.verdicts if v.subject not in statuses]
         is_withheld = not due and any(_is_due(v, context) for v in case.verdicts)
@@ -146,13 +152,14 @@ class Executor:
             try:
                 self._stores.memory.swap(case.memory.subject, case.memory.data, case.memory.expected_rev)
             except LostRaceError:
-                statuses |= {v.subject: Outcome(v, OutcomeStatus.CONTENDED, LOST_RACE) for v in case.verdicts}
-                return
+                statuses |= _lost(case)
+                return False
             self._let_go(statuses.values(), context)
         for stage in ([v for v in due if not v.requires], [v for v in due if v.requires]):
             for chunk in _chunks(stage):
                 for outcome in self._act(chunk, statuses, decision, context):
                     statuses[outcome.verdict.subject] = outcome
+        return True
 
     def _not_acting(
         self, case: Case, decision: Decision, withheld: Mapping[str, str], context: RunContext
@@ -230,6 +237,14 @@ class Executor:
             return f"{budget.per_window} {name} in {budget.window_minutes} minutes are already spent"
 
         return spend
+
+
+def _lost(case: Case) -> dict[str, Outcome]:
+    return {v.subject: Outcome(v, OutcomeStatus.CONTENDED, LOST_RACE) for v in case.verdicts}
+
+
+def _memory_of(case: Case) -> set[str]:
+    return set() if case.memory is None else {case.memory.subject}
 
 
 def _is_news(outcome: Outcome) -> bool:

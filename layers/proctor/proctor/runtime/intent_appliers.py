@@ -5,7 +5,7 @@ They write to Proctor's own table; whether Slurm follows is told by the agent's 
 
 from collections.abc import Callable, Mapping, Sequence
 
-from proctor.domain.actions import Action, LabelPolicyVersion
+from proctor.domain.actions import Action, Basis, LabelPolicyVersion
 from proctor.domain.errors import ContendedError, LostRaceError, TerminalError, TransientError
 from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent
 from proctor.ports import BudgetDefinitions, BudgetMemoryStore, IntentStore, PolicyStore
@@ -68,9 +68,10 @@ class _IntentApplier:
             self._warn(f"the agent of {cluster} was not woken: {error}")
 
     def _is_moot(self, action: WriteIntent | WithdrawIntent) -> str | None:
-        holding = [name for name in action.holders if self._memory.get(name).is_holding]
         if isinstance(action, WriteIntent):
-            return None if holding else "no budget holds it any more"
+            is_wanted = any(stands(self._memory, basis) for basis in action.holders)
+            return None if is_wanted else "no budget holds it any more as it was decided"
+        holding = [name for name in action.holders if self._memory.get(name).is_holding]
         return f"{', '.join(holding[:3])} holds it by now" if holding else None
 
 
@@ -80,6 +81,12 @@ class IntentWriter(_IntentApplier):
 
 class IntentWithdrawer(_IntentApplier):
     """Lets intents go."""
+
+
+def stands(memory: BudgetMemoryStore, basis: Basis) -> bool:
+    """Whether a budget still holds, by the very change that was decided on."""
+    found = memory.get(basis.memory)
+    return found.is_holding and found.level_at == basis.since_at
 
 
 class BudgetLabel[P, D]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from proctor.domain.decision import Decision, Outcome, OutcomeStatus, RunContext
-from proctor.domain.errors import ContendedError
+from proctor.domain.errors import ContendedError, NotYetError
 from proctor.runtime.executor import LOST_RACE, Executor
 
 ATTEMPTS = 6
@@ -39,15 +39,23 @@ class Reaction[T: Trigger, S]:
     pause_before: Callable[[int], None]
 
     def run(self, trigger: T, context: RunContext) -> tuple[Outcome, ...]:
-        """Evaluate once, and again after a lost race.
+        """Evaluate once, and again after a lost race, or when what it needs is on its way.
 
-        Raises ContendedError when every attempt lost; TransientError and TerminalError as ports raise them.
+        Raises ContendedError when every attempt lost, NotYetError when it did not come; TransientError and TerminalError as
+        ports raise them.
         """
-        for attempt in range(1 if trigger.is_sweep else ATTEMPTS):
+        attempts = 1 if trigger.is_sweep else ATTEMPTS
+        for attempt in range(attempts):
             if attempt:
                 self.pause_before(attempt)
             again = replace(context, attempt=attempt)
-            outcomes = self.executor.run(self.decide(self.observe(trigger, again)), again)
+            try:
+                snapshot = self.observe(trigger, again)
+            except NotYetError:
+                if attempt + 1 < attempts:
+                    continue
+                raise
+            outcomes = self.executor.run(self.decide(snapshot), again)
             if trigger.is_sweep or not any(_lost(o) for o in outcomes):
                 return outcomes
         message = f"{ATTEMPTS} decisions in a row lost the race; the queue brings it back"

@@ -8,7 +8,9 @@ from budget_holds import holds, letting_go, notices
 from budget_holds.targets import targets_of
 from proctor.domain.agent_protocol import intent_sk
 from proctor.domain.decision import Case, Verdict
+from proctor.runtime import executor, intent_appliers
 from proctor.runtime.claiming import Claimer
+from tests.simulation.budgets import evaluators
 from tests.simulation.core.planting import Patch, PlantedBug
 
 
@@ -39,6 +41,17 @@ def _change_told_again_in_a_new_period() -> list[Patch]:
     return [(notices, "_CHANGES", frozenset())]
 
 
+def _loser_goes_on() -> list[Patch]:
+    def holds(memory: Any, basis: Any) -> bool:
+        return bool(memory.get(basis.memory).is_holding)
+
+    return [
+        (executor, "_memory_of", lambda case: set()),
+        (intent_appliers, "stands", holds),
+        (evaluators, "stands", holds),
+    ]
+
+
 def _owner_not_told() -> list[Patch]:
     return [(notices, "_change", lambda *_: [])]
 
@@ -65,6 +78,7 @@ ACTING = (
     PlantedBug("the second budget's hold is released by the first", _first_releases_for_both),
     PlantedBug("a duplicate message fires twice", _claim_by_message),
     PlantedBug("a change is told again in a new period", _change_told_again_in_a_new_period),
+    PlantedBug("who loses the race for a memory writes and tells all the same", _loser_goes_on),
     PlantedBug("the owner is not told of a hold", _owner_not_told),
     PlantedBug("a hold that can't bind is a success", _cannot_bind_is_success),
     PlantedBug("nothing is ever released", _releases_nothing),

@@ -144,6 +144,10 @@ def _silent_agent_believed() -> list[Patch]:
     return [(SlurmView, "is_fresh", lambda self, now: self.seen_at is not None)]
 
 
+def _former_period_judged_again() -> list[Patch]:
+    return [(states, "_is_set_back", lambda *_: False)]
+
+
 def _exemption_never_ends() -> list[Patch]:
     return [(BudgetExemption, "applies", lambda self, cluster, now: True)]
 
@@ -166,4 +170,5 @@ DECIDING = (
     PlantedBug("periods begin at midnight local time", _local_border),
     PlantedBug("a silent agent is believed", _silent_agent_believed),
     PlantedBug("an exemption never ends", _exemption_never_ends),
+    PlantedBug("a clock set back judges the former period again", _former_period_judged_again),
 )
