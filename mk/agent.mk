@@ -1,8 +1,8 @@
 # The agent on the nodes: its bundle, its tests on a real Slurm, its drills and benchmarks.
 
-NODES ?= 5000
+NODES ?= 100 1000 5000
 # JOBS is also the number of test workers: only a value given on the command line is meant for the benchmark.
-BENCH_JOBS := $(if $(filter command line,$(origin JOBS)),$(JOBS),10000)
+BENCH_JOBS := $(if $(filter command line,$(origin JOBS)),$(JOBS))
 ROUNDS ?= 1
 AGENT_PATH := .:local:agent:layers/proctor
 
@@ -15,12 +15,15 @@ test-slurm: venv ## The agent against a real Slurm (installs Slurm by apt where 
 	@$(BIN)/python -m pytest -m slurm tests/agent
 
 .PHONY: drill-holds
-drill-holds: venv ## Every way to undo a hold, and the seconds until it is back
+drill-holds: venv ## Every way to undo a hold, and the seconds until it is back, into benchmarks/agent/RESULTS.md
 	@PYTHONPATH=$(AGENT_PATH) $(BIN)/python benchmarks/agent/drill_holds.py $(ROUNDS)
 
 .PHONY: bench-agent
-bench-agent: venv ## Memory and processor time of the agent (NODES=5000 JOBS=10000)
-	@PYTHONPATH=$(AGENT_PATH) $(BIN)/python benchmarks/agent/bench_agent.py $(NODES) $(BENCH_JOBS)
+bench-agent: venv ## Memory and processor time of the agent, into benchmarks/agent/RESULTS.md (NODES="100 5000" JOBS=n)
+	@status=0; for nodes in $(NODES); do \
+		PYTHONPATH=$(AGENT_PATH) $(BIN)/python benchmarks/agent/bench_agent.py \
+			$$nodes $(or $(BENCH_JOBS),$$((nodes * 2))) || status=$$?; \
+	done; exit $$status
 
 .PHONY: lint-lifecycle
 lint-lifecycle: ## shellcheck over the lifecycle scripts

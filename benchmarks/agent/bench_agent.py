@@ -1,7 +1,8 @@
 """What the agent costs beside a real slurmctld: memory, processor time (Slurm's commands included), cycle.
 
-`python benchmarks/agent/bench_agent.py NODES JOBS [SECONDS]` prints `rss_mb=... cpu_pct=... cycle_s=...` last. Nodes are
-CLOUD nodes without slurmd; half of the jobs run on them, the others wait; ten partitions and ten accounts are held.
+`python benchmarks/agent/bench_agent.py NODES JOBS [SECONDS]` prints `rss_mb=... cpu_pct=... cycle_s=...` last, and keeps it in
+results.json and RESULTS.md beside it. Nodes are CLOUD nodes without slurmd; half of the jobs run on them, the others wait; ten
+partitions and ten accounts are held.
 """
 
 import os
@@ -12,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.agent.results import keep_cost
 from proctor.domain.agent_protocol import LimitAccount, PartitionState, SetPartitionState
 from proctor_slurm import ClusterShape, NodeGroup, SlurmStack, ensure_installed
 from tests.agent.agent_process import AgentProcess, intent, seconds_until
@@ -153,9 +155,12 @@ def main() -> int:
     ):
         stack.add_accounts([f"lab-{index}" for index in range(_HELD)], ["games"])
         fill(stack, jobs)
-        listed = count(stack, "all")
-        sys.stdout.write(f"nodes={nodes} jobs={listed} running={count(stack, 'CONFIGURING,RUNNING')}\n")
+        listed, running = count(stack, "all"), count(stack, "CONFIGURING,RUNNING")
+        sys.stdout.write(f"nodes={nodes} jobs={listed} running={running}\n")
+        slurm = stack.run("sinfo", "-V").strip()
         rss, cpu, cycle = measure(stack, aws, Path(folder), seconds)
+    figures = {"jobs": listed, "running": running, "rss_mb": rss, "cpu_pct": cpu, "cycle_s": cycle}
+    keep_cost(nodes, figures, slurm)
     sys.stdout.write(f"rss_mb={rss:.1f} cpu_pct={cpu:.2f} cycle_s={cycle:.2f}\n")
     return 0 if rss <= RSS_LIMIT_MB and cpu <= CPU_LIMIT_PCT else 1
 

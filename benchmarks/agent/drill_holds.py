@@ -1,7 +1,8 @@
 """A drill on a real Slurm: every way to undo a hold, and how long until it is back.
 
 `python benchmarks/agent/drill_holds.py [ROUNDS]` prints a table and, last, `reheld_max_s=... applied_s=...
-running_jobs_killed=... innocent_delayed=...`. Status 1 when one is over its limit, 3 when Slurm can't run here.
+running_jobs_killed=... innocent_delayed=...`, and keeps both in results.json and RESULTS.md beside it. Status 1 when one is
+over its limit, 3 when Slurm can't run here.
 """
 
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.agent.results import keep_drill
 from proctor.domain.agent_protocol import LimitAccount, PartitionState, SetPartitionState
 from proctor_slurm import ClusterShape, NodeGroup, SlurmStack, ensure_installed
 from tests.agent.agent_process import AgentProcess, intent, seconds_until
@@ -146,13 +148,16 @@ def _hang(stack: SlurmStack) -> None:
     stack.send_signal("slurmctld", signal.SIGCONT)
 
 
-def report(drill: Drill) -> int:
-    """The table, the last line, and the exit status."""
+def report(drill: Drill, rounds: int) -> int:
+    """The table, kept and printed, the last line, and the exit status."""
     undone = [seconds for what, _, seconds in drill.rows if not what.startswith("new intent")]
     width = max(len(what) for what, _, _ in drill.rows)
     for what, seen, seconds in drill.rows:
         sys.stdout.write(f"{what:<{width}}  {seen:<12}  {seconds:6.2f} s\n")
     reheld, applied, killed = max(undone), max(drill.applied), drill.killed()
+    figures = {"reheld_max_s": reheld, "applied_s": applied, "running_jobs_killed": killed}
+    figures |= {"innocent_delayed": drill.innocent_delayed, "rounds": rounds}
+    keep_drill(drill.rows, figures, drill.stack.run("sinfo", "-V").strip())
     sys.stdout.write(
         f"reheld_max_s={reheld:.2f} applied_s={applied:.2f} "
         f"running_jobs_killed={killed} innocent_delayed={drill.innocent_delayed}\n"
@@ -181,7 +186,7 @@ def main() -> int:
             drill.apply()
             for _ in range(rounds):
                 drill.round()
-        return report(drill)
+        return report(drill, rounds)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,14 @@ SUBJECTS = Path(__file__).with_name("subjects.py")
 
 
 @contextmanager
-def stub_aws(sessions: int) -> Iterator[str]:
+def stub_aws(size: int, module: str = "benchmarks.sessions.stub_aws") -> Iterator[str]:
     """The stub as a process of its own; yields its endpoint."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.sessions.stub_aws", str(sessions)],
+        [sys.executable, "-m", module, str(size)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "layers/proctor")))},
     )
     try:
         if process.stdout is None:
@@ -41,12 +41,12 @@ def calls_since(endpoint: str) -> dict[str, int]:
     return found
 
 
-def lambda_env(endpoint: str, build: Path) -> dict[str, str]:
+def lambda_env(endpoint: str, build: Path, function: str = "SessionLimitsFunction") -> dict[str, str]:
     """The environment of a function: layers before the function's own folder, settings, the stub for AWS."""
     paths = [
         build / "DependenciesLayer/python",
         build / "ProctorLayer/python",
-        build / "SessionLimitsFunction",
+        build / function,
     ]
     return {
         "PATH": os.environ["PATH"],
@@ -80,7 +80,7 @@ def python_for_lambda() -> str:
 def run(argv: list[str], env: Mapping[str, str], cwd: Path) -> str:
     """Run to the end; raises with the output when it fails."""
     done = subprocess.run(
-        argv, env=dict(env), cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+        argv, env=dict(env), cwd=cwd, capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode:
         raise RuntimeError(

@@ -1,0 +1,1 @@
+"""Speeds of budget_holds: what judging some hundred budgets costs."""
