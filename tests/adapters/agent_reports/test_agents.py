@@ -10,6 +10,7 @@ from proctor.domain.agents import AgentRecord, AgentSeen, AgentState, Progress, 
 from proctor.domain.errors import LostRaceError, TerminalError
 from tests.adapters.agent_reports.conftest import Setting
 from tests.adapters.aws import CountedClients
+from tests.adapters.retries import LossyClients, no_backoff
 from tests.fakes.values import NOW
 
 FULL = AgentRecord(
@@ -53,7 +54,7 @@ def test_an_agent_comes_back_whole(here: Setting, record: AgentRecord) -> None:
 
 def test_an_agent_enrols_once_whatever_its_key(here: Setting) -> None:
     here.agents.enrol(FULL)
-    for other in (FULL, replace(FULL, key=b"x" * 32, role=Role.NODE)):
+    for other in (replace(FULL, enrolled_at=FULL.last_seen_at), replace(FULL, key=b"x" * 32, role=Role.NODE)):
         with pytest.raises(LostRaceError):
             here.agents.enrol(other)
     assert here.agents.get("alpha", FULL.instance_id) == replace(FULL, rev=1)
@@ -113,6 +114,20 @@ def test_all_agents_without_keys(here: Setting) -> None:
 
 
 # The table
+
+
+def test_a_write_that_meets_itself_is_no_lost_race(
+    tables: CountedClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lossy = LossyClients()
+    agents = DynamoAgents(lossy, "agents")
+    with no_backoff(monkeypatch):
+        agents.enrol(FULL)
+        agents.swap(replace(FULL, rev=1, silent_since=None))
+    assert lossy.lost == ["PutItem", "PutItem"]
+    assert agents.get("alpha", FULL.instance_id) == replace(FULL, rev=2, silent_since=None)
+    with no_backoff(monkeypatch), pytest.raises(LostRaceError):
+        agents.swap(replace(FULL, rev=1))
 
 
 def test_calls(tables: CountedClients) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from proctor.adapters.aws_errors import translated
+from proctor.adapters.aws_errors import translated, translated_put
 from proctor.adapters.items import expiry, from_item, time_of, to_attribute, to_item
 from proctor.domain.agent_protocol import Role
 from proctor.domain.agents import AgentRecord, AgentSeen, AgentState, Progress, SnapshotParts
@@ -57,22 +57,26 @@ class DynamoAgents:
 
     def enrol(self, record: AgentRecord) -> None:
         """One conditional write: of two keys at once exactly one is first."""
-        with translated("dynamodb:PutItem"):
+        item = agent_item(record)
+        with translated_put(item):
             self._clients.dynamodb().put_item(
                 TableName=self._table,
-                Item=agent_item(record),
+                Item=item,
                 ConditionExpression="attribute_not_exists(#a)",
                 ExpressionAttributeNames={"#a": "agent"},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
 
     def swap(self, record: AgentRecord) -> None:
         """One conditional write over the revision that was read."""
-        with translated("dynamodb:PutItem"):
+        item = agent_item(record)
+        with translated_put(item):
             self._clients.dynamodb().put_item(
                 TableName=self._table,
-                Item=agent_item(record),
+                Item=item,
                 ConditionExpression="rev = :rev",
                 ExpressionAttributeValues={":rev": to_attribute(record.rev)},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
 
     def approve(self, record: AgentRecord, key: bytes) -> None:

@@ -7,7 +7,7 @@ Codes: botocore's service models; SNS and SQS also send the codes of their query
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,6 +93,20 @@ def translated(operation: str) -> Iterator[None]:
         raise TerminalError(f"{operation}: {type(error).__name__}") from error
     except (BotoCoreError, ResponseParserError) as error:
         raise TransientError(f"{operation}: {type(error).__name__}") from error
+
+
+@contextmanager
+def translated_put(item: Mapping[str, Any]) -> Iterator[None]:
+    """The same for a conditional PutItem with `ReturnValuesOnConditionCheckFailure="ALL_OLD"`.
+
+    When the answer gets lost, botocore sends the write again and it meets itself: the very item is no lost race.
+    """
+    try:
+        with translated("dynamodb:PutItem"):
+            yield
+    except LostRaceError as lost:
+        if lost_item(lost) != item:
+            raise
 
 
 def lost_item(error: LostRaceError) -> dict[str, Any] | None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from proctor.adapters.aws_errors import lost_item, translated
+from proctor.adapters.aws_errors import translated, translated_put
 from proctor.adapters.items import expiry, from_item, to_attribute, to_item
 from proctor.domain.budgets_memory import BudgetMemory, from_record, to_record
-from proctor.domain.errors import LostRaceError, TerminalError
+from proctor.domain.errors import TerminalError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import PutItemInputTypeDef
@@ -60,10 +60,7 @@ class DynamoBudgetMemory:
         return found
 
     def swap(self, subject: str, data: object, expected_rev: int) -> None:
-        """Write while the revision is still the expected one. Raises LostRaceError.
-
-        When the answer gets lost, botocore sends the write again and it meets itself: the very item is no lost race.
-        """
+        """Write while the revision is still the expected one. Raises LostRaceError."""
         if not isinstance(data, BudgetMemory):
             message = f"this memory keeps BudgetMemory, not {type(data).__name__}"
             raise TypeError(message)
@@ -85,12 +82,8 @@ class DynamoBudgetMemory:
         if expected_rev:
             write["ConditionExpression"] = "rev = :rev"
             write["ExpressionAttributeValues"] = {":rev": to_attribute(expected_rev)}
-        try:
-            with translated("dynamodb:PutItem"):
-                self._clients.dynamodb().put_item(**write)
-        except LostRaceError as lost:
-            if lost_item(lost) != write["Item"]:
-                raise
+        with translated_put(write["Item"]):
+            self._clients.dynamodb().put_item(**write)
 
 
 def _memory(row: Mapping[str, Any]) -> BudgetMemory:

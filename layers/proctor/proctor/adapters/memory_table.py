@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from proctor.adapters.aws_errors import lost_item, translated
+from proctor.adapters.aws_errors import lost_item, translated, translated_put
 from proctor.adapters.items import expiry, from_item, time_of, to_attribute, to_item
 from proctor.domain.errors import LostRaceError
 from proctor.domain.ledger import LedgerEntry, PersonLedger, SeenBy
@@ -97,10 +97,7 @@ class DynamoSessionLedger:
         return found
 
     def swap(self, subject: str, data: object, expected_rev: int) -> None:
-        """Write the whole ledger while its revision is still the expected one.
-
-        When the answer gets lost, botocore sends the write again and it meets itself: the very item is no lost race.
-        """
+        """Write the whole ledger while its revision is still the expected one."""
         if not isinstance(data, PersonLedger):
             message = f"the ledger keeps PersonLedger, not {type(data).__name__}"
             raise TypeError(message)
@@ -113,12 +110,8 @@ class DynamoSessionLedger:
         if expected_rev:
             write["ConditionExpression"] = "rev = :rev"
             write["ExpressionAttributeValues"] = {":rev": to_attribute(expected_rev)}
-        try:
-            with translated("dynamodb:PutItem"):
-                self._clients.dynamodb().put_item(**write)
-        except LostRaceError as lost:
-            if lost_item(lost) != write["Item"]:
-                raise
+        with translated_put(write["Item"]):
+            self._clients.dynamodb().put_item(**write)
 
     def release_intent(self, holder: str, session_id: str, token: str) -> None:
         """Take the intent off while it is still ours."""
