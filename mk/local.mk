@@ -36,8 +36,8 @@ $(RUNTIME_HOME)/.installed: requirements/runtime.txt
 
 .PHONY: e2e
 e2e: venv emulator-env sam-env runtime-env $(LOCAL_TEMPLATE) ## Scenarios on the deployed stack, and every IAM statement proved
-	@$(BIN)/python -m pytest -q -p no:cacheprovider --ignore tests/e2e/budgets tests/e2e $(E2E_FLAGS)
+	@$(BIN)/python -m pytest -q -p no:cacheprovider tests/e2e $(E2E_FLAGS)
 
 .PHONY: e2e-budgets
-e2e-budgets: venv emulator-env $(LOCAL_TEMPLATE) ## Budgets on the deployed stack and a real Slurm
+e2e-budgets: venv emulator-env $(LOCAL_TEMPLATE) ## Of those, budgets on the deployed stack and a real Slurm
 	@$(BIN)/python -m pytest -q -p no:cacheprovider tests/e2e/budgets $(E2E_FLAGS)

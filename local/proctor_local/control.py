@@ -99,6 +99,10 @@ class LocalAwsClient:
         """A node dies with its sessions; returns their ids."""
         return list(self.control("POST", "nodes/lose", instance_id=instance_id)["ended"])
 
+    def has_due(self) -> bool:
+        """Whether something that is due has not come yet, such as an event or a message that a call just caused."""
+        return bool(self.control("GET", "health")["due_timers"])
+
     def emit(self, source: str, detail_type: str, detail: Mapping[str, Any]) -> None:
         """Put an event on the default bus as an AWS service does."""
         self.control("POST", "events", source=source, detail_type=detail_type, detail=detail)

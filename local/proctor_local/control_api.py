@@ -87,6 +87,7 @@ class ControlApi:
             "region": stack.region,
             "ministack": stack.version,
             "pending_timers": self._aws.timers.pending(),
+            "due_timers": self._aws.timers.due(),
         }
 
     def _reset(self, _: Mapping[str, Any]) -> Any:

@@ -1,7 +1,8 @@
 """One function of the deployed stack, whichever it is: invoke it, look into its queues, let its warm copies go."""
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +36,28 @@ class DeployedFunction:
         wait_until(lambda: self.configuration().get("State") == "Active", 10, what=f"{self.name}'s update")
 
     def recycle(self) -> None:
-        """Let all warm copies go, once none is at work: what they had read is forgotten with them."""
-        wait_until(lambda: not self.depth()[1], 20, what=f"the end of {self.name}'s running invocations")
-        self.configure(Timeout=self.configuration()["Timeout"])
+        """Let all warm copies go, once none is at work: what they had read is forgotten with them.
+
+        No new work is begun meanwhile: MiniStack ends its workers in the middle of it, and then the message stays away for
+        the queue's visibility timeout.
+        """
+        with self._without_new_work():
+            wait_until(lambda: not self.depth()[1], 20, what=f"the end of {self.name}'s running invocations")
+            self.configure(Timeout=self.configuration()["Timeout"])
+
+    @contextlib.contextmanager
+    def _without_new_work(self) -> Iterator[None]:
+        root, path = self.stack.local.aws(), "/2015-03-31/event-source-mappings/"
+        function = self.stack.outputs[f"{self.prefix}FunctionName"]
+        answer = json.loads(root.rest("lambda", "GET", path, FunctionName=function))
+        mappings = [str(found["UUID"]) for found in answer["EventSourceMappings"]]
+        for mapping in mappings:
+            root.rest("lambda", "PUT", path + mapping, json.dumps({"Enabled": False}).encode())
+        try:
+            yield
+        finally:
+            for mapping in mappings:
+                root.rest("lambda", "PUT", path + mapping, json.dumps({"Enabled": True}).encode())
 
     def invoke(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Invoke and wait; an error is its `errorType` and `errorMessage`."""
@@ -65,7 +85,7 @@ class DeployedFunction:
 
     def is_idle(self) -> bool:
         """Whether nothing waits for it and nothing is being worked on."""
-        return self.depth() == (0, 0)
+        return not self.stack.local.has_due() and self.depth() == (0, 0)
 
     def take_dead_letters(self) -> list[str]:
         """Receive and remove what is in its dead-letter queue; the bodies."""

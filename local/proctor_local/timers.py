@@ -17,7 +17,7 @@ class Timers:
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._changed = threading.Condition()
-        self._stopped = False
+        self._stopped = self._is_running = False
         self._thread = threading.Thread(target=self._run, name="proctor-timers", daemon=True)
 
     def start(self) -> None:
@@ -49,6 +49,12 @@ class Timers:
         with self._changed:
             return len(self._due)
 
+    def due(self) -> int:
+        """How many functions are due by now, or at work."""
+        now = time.monotonic()
+        with self._changed:
+            return sum(at <= now for at, _, _ in self._due) + self._is_running
+
     def _run(self) -> None:
         while True:
             with self._changed:
@@ -59,7 +65,11 @@ class Timers:
                     self._changed.wait(wait)
                     continue
                 function = heapq.heappop(self._due)[2]
+                self._is_running = True
             try:
                 function()
             except Exception:  # noqa: BLE001  (the thread must outlive any one step)
                 _log.exception("a delayed step failed")
+            finally:
+                with self._changed:
+                    self._is_running = False

@@ -17,7 +17,7 @@ from tests.e2e.agents import Agents
 
 PATIENCE_SECONDS = 15.0
 SWEEP_PATIENCE_SECONDS = 60.0
-AFTER_DENIAL_SECONDS = 0.6
+AFTER_DENIAL_SECONDS, LATER_PATIENCE_SECONDS = 0.6, 5.0
 _EVERY_SECONDS = 0.03
 
 
@@ -216,12 +216,17 @@ class World:
         self.wait(self.stack.is_idle, "the end of the sweep", SWEEP_PATIENCE_SECONDS)
 
     def wait[T](self, probe: Callable[[], T], what: str, seconds: float = PATIENCE_SECONDS) -> T:
-        """Wait for something true. On a mutant, not long beyond the first refusal: what is refused stays refused."""
-        deadline = time.monotonic() + seconds
+        """Wait for something true. On a mutant, not long beyond the first refusal: what is refused stays refused.
+
+        What is waited for after that refusal gets longer again, since it may have nothing to do with it.
+        """
+        was_refused = self.is_mutant and bool(self.refusals())
+        deadline = time.monotonic() + (min(seconds, LATER_PATIENCE_SECONDS) if was_refused else seconds)
+        may_be_refused = self.is_mutant and not was_refused
         while not (value := probe()):
-            if self.is_mutant and self.refusals():
+            if may_be_refused and self.refusals():
                 deadline = min(deadline, time.monotonic() + AFTER_DENIAL_SECONDS)
-                self.is_mutant = False
+                may_be_refused = False
             if time.monotonic() > deadline:
                 raise NotSoError(f"{what}: not so in time")
             time.sleep(_EVERY_SECONDS)

@@ -1,5 +1,7 @@
 """Parts of the local AWS that need no emulator."""
 
+import threading
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -125,6 +127,31 @@ def function_with(parameters: tuple[str, ...]) -> Any:
     namespace: dict[str, Any] = {}
     exec(f"def function({', '.join(parameters)}): pass", namespace)  # noqa: S102  (parameter names from our own table)
     return namespace["function"]
+
+
+def test_what_is_due_counts_until_it_is_done() -> None:
+    timers, began, may_end = Timers(), threading.Event(), threading.Event()
+    timers.after(60, began.set)
+    assert (timers.pending(), timers.due()) == (1, 0)
+
+    def work() -> None:
+        began.set()
+        may_end.wait(5)
+
+    timers.after(0, work)
+    assert timers.due() == 1
+    timers.start()
+    try:
+        assert began.wait(5)
+        assert (timers.pending(), timers.due()) == (1, 1)
+        may_end.set()
+        deadline = time.monotonic() + 5
+        while timers.due() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert timers.due() == 0
+    finally:
+        may_end.set()
+        timers.stop()
 
 
 def test_the_self_test_names_what_changed() -> None:

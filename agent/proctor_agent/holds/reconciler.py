@@ -27,6 +27,8 @@ from proctor_agent.state.records import Record, Records, Status
 _WRITE_SECONDS = 30.0
 _COMMANDS = 3
 _LOOK_AFTER_SECONDS = (0.0, 0.1, 0.4, 1.0, 1.5)
+_BY_ACCOUNTING = (LimitAccount, LimitPartitionQos)
+_REFUSALS = frozenset({Outcome.REFUSED, Outcome.CANNOT_BIND})
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Reconciler:
         self._records = records
         self._clock = clock
         self._mode = mode
+        self._refused: dict[str, int] = {}
 
     def run(self, intents: Iterable[Intent], view: View | None = None) -> PassOutcome:
         """Reconcile these intents; one that fails does not stop the others, a Slurm that is silent does."""
@@ -88,7 +91,7 @@ class Reconciler:
         self, intent: Intent, view: View, outcome: PassOutcome, chosen: Sequence[Intent]
     ) -> IntentResult:
         is_held = intent.is_held and not intent.is_expired(self._clock.now())
-        step = self._decide(intent, view, is_held=is_held)
+        step = self._decide_surely(intent, view, is_held=is_held)
         for _ in range(_COMMANDS):
             if not step.command:
                 if step.record is not None:
@@ -125,6 +128,22 @@ class Reconciler:
             return True
         is_known_elsewhere = record.previous.keys() <= (intent.previous or {}).keys()
         return is_known_elsewhere or record.status is not Status.HELD
+
+    def _decide_surely(self, intent: Intent, view: View, *, is_held: bool) -> Step:
+        """A revision is not refused for accounting as it was up to a minute ago: its account may be new.
+
+        Asked once a revision, so that an account that Slurm really lacks costs no reading of associations every 5 s.
+        """
+        step = self._decide(intent, view, is_held=is_held)
+        is_refused = not step.command and step.outcome in _REFUSALS
+        if not is_refused or not isinstance(intent.verb, _BY_ACCOUNTING):
+            self._refused.pop(intent.sk, None)
+            return step
+        if self._refused.get(intent.sk) != intent.rev:
+            if view.refresh():
+                step = self._decide(intent, view, is_held=is_held)
+            self._refused[intent.sk] = intent.rev
+        return step
 
     def _decide(self, intent: Intent, view: View, *, is_held: bool) -> Step:
         record = self._records.get(intent.sk)

@@ -33,6 +33,11 @@ class AccountingCache:
         held = self._accounting
         return Accounting(held.limits, held.associations, held.qos, partitions)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the next question is answered from what was read before."""
+        return self._accounting is not None
+
     def forget(self) -> None:
         """Ask again next time."""
         self._config = None
@@ -46,6 +51,7 @@ class View:
         """Ask nothing before it is needed."""
         self._reads = reads
         self._cache = cache
+        self._is_afresh = not cache.is_read
         self._partitions: dict[str, ObservedPartition] | None = None
         self._reservations: dict[str, ObservedReservation] | None = None
         self._nodes: dict[str, ObservedNode] = {}
@@ -64,6 +70,14 @@ class View:
     def accounting(self) -> Accounting:
         """Settings, associations, QOS and partitions."""
         return self._cache.accounting(self.partitions())
+
+    def refresh(self) -> bool:
+        """Have settings, associations and QOS read again; False when this pass has read them already."""
+        if self._is_afresh:
+            return False
+        self._cache.forget()
+        self._is_afresh = True
+        return True
 
     def account_limits(self, account: str) -> SchedulerLimits | None:
         """What slurmctld enforces on an account; one command serves every wanted account."""

@@ -90,7 +90,7 @@ class University:
 
     def _deploy(self, template: Path, architecture: str) -> None:
         local, identities = self.local, Identities(self.local)
-        local.settings(parameter_event_delay_seconds=0.0)
+        local.settings(parameter_event_delay_seconds=0.0, budget_message_delay_seconds=0.0)
         roles = [identities.role(name, _NOTHING) for name in (CONTROLLER_ROLE, NODE_ROLE)]
         self.controller_role_arn = roles[0]
         cluster = local.seed_cluster(cast.CLUSTER, cast.HYPERPOD)

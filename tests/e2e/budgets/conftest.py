@@ -1,4 +1,7 @@
-"""One university for all tests here: the deployed stack, a real Slurm, the real agent, and the scene played once."""
+"""One university for all tests here: the deployed stack, a real Slurm, the real agent, and the scene played once.
+
+Its life ends with the last of them, so that it takes no time from what is measured after it.
+"""
 
 import io
 import os
@@ -17,7 +20,7 @@ from tests.e2e.budgets.week import Week, as_it_stands
 from tests.e2e.conftest import EMULATOR, TEMPLATE
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def university() -> Iterator[University]:
     """Up and ready. As root a missing Slurm is installed, so there it is a failure and no skip."""
     for needed in (EMULATOR, TEMPLATE):
@@ -36,7 +39,7 @@ def university() -> Iterator[University]:
             made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def played(university: University) -> tuple[Cluster, Week]:
     """The whole scene, once."""
     found = scene(university)
@@ -44,13 +47,13 @@ def played(university: University) -> tuple[Cluster, Week]:
     return found, as_it_stands(university)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(played: tuple[Cluster, Week]) -> Cluster:
     """The Slurm side, after the scene."""
     return played[0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def week(played: tuple[Cluster, Week]) -> Week:
     """How the scene went."""
     return played[1]

@@ -1,0 +1,1 @@
+"""Budgets on the deployed stack and a real Slurm: a package, so that its fixtures end with it."""
