@@ -93,17 +93,43 @@ def test_calls(aws: CountedClients) -> None:
         assert aws.calls == cost
 
 
-def test_of_two_that_supersede_at_once_one_stays(aws: CountedClients) -> None:
+@pytest.mark.parametrize(
+    ("minutes_of_the_first", "newest_first"),
+    [(1, ["over_cap", "disabled", "allowed"]), (3, ["disabled", "over_cap", "allowed"])],
+)
+def test_of_two_that_supersede_at_once_the_newer_is_the_latest_and_none_is_lost(
+    aws: CountedClients, minutes_of_the_first: int, newest_first: list[str]
+) -> None:
     verdicts = DynamoVerdicts(aws, "verdicts")
     verdicts.record(outcome("allowed"), run())
-    aws.meanwhile["TransactWriteItems"] = lambda: verdicts.record(outcome("disabled"), run(1))
+    aws.meanwhile["TransactWriteItems"] = lambda: verdicts.record(
+        outcome("disabled"), run(minutes_of_the_first)
+    )
 
-    verdicts.record(outcome("over_cap"), run(1))
+    verdicts.record(outcome("over_cap"), run(2))
 
     latest = verdicts.latest(SUBJECT)
     assert latest is not None
-    assert latest["reason"] == "disabled"
-    assert [row["reason"] for row in verdicts.history(SUBJECT)] == ["disabled", "allowed"]
+    assert latest["reason"] == newest_first[0]
+    assert [row["reason"] for row in verdicts.history(SUBJECT)] == newest_first
+
+
+def test_one_that_loses_every_race_steps_aside_into_history() -> None:
+    aws = ScriptedClients(
+        PutItem=[json_error("ConditionalCheckFailedException", Item=_item("allowed", "old")), {}],
+        GetItem={"Item": _item("allowed", "old")},
+        TransactWriteItems=json_error(
+            "TransactionCanceledException", CancellationReasons=[{"Code": "ConditionalCheckFailed"}]
+        ),
+    )
+    DynamoVerdicts(aws, "verdicts").record(outcome("over_cap"), run(1))
+
+    assert aws.calls == [
+        "PutItem",
+        *("TransactWriteItems", "GetItem") * 2,
+        "TransactWriteItems",
+        "PutItem",
+    ]
 
 
 def test_a_late_verdict_goes_into_history(aws: CountedClients) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _KEPT_DAYS = 90
 _LATEST = "latest"
 _TEXT_AT_MOST = 2048
+_RACES = 3
 
 
 class DynamoVerdicts:
@@ -45,14 +46,7 @@ class DynamoVerdicts:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
         except LostRaceError as lost:
-            stored = lost_item(lost) or self._latest(row["subject"])
-            old = from_item(stored) if stored else None
-            if old is None or old["digest"] == row["digest"]:
-                return
-            if datetime.fromisoformat(old["decided_at"]) > context.now:
-                self._keep(row)
-            else:
-                self._supersede(old, row)
+            self._record_over(lost_item(lost), row)
 
     def latest(self, subject: str) -> dict[str, Any] | None:
         """The latest verdict on a subject as plain values."""
@@ -76,6 +70,20 @@ class DynamoVerdicts:
                 rows += [from_item(item) for item in page["Items"]]
         return sorted(rows, key=lambda r: str(r["decided_at"]), reverse=True)
 
+    def _record_over(self, stored: Mapping[str, Any] | None, row: Mapping[str, Any]) -> None:
+        """Each lost race means that another evaluator has just recorded something: look at that, and at last step aside."""
+        for _ in range(_RACES):
+            stored = stored or self._latest(row["subject"])
+            old = from_item(stored) if stored else None
+            if old is None or old["digest"] == row["digest"]:
+                return
+            if datetime.fromisoformat(old["decided_at"]) > datetime.fromisoformat(row["decided_at"]):
+                break
+            if self._supersede(old, row):
+                return
+            stored = None
+        self._keep(row)
+
     def _latest(self, subject: str) -> dict[str, Any] | None:
         with translated("dynamodb:GetItem"):
             answer = self._clients.dynamodb().get_item(
@@ -83,8 +91,8 @@ class DynamoVerdicts:
             )
         return dict(answer["Item"]) if answer.get("Item") else None
 
-    def _supersede(self, old: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-        """A lost race here means that another evaluator has just recorded something newer: leave it."""
+    def _supersede(self, old: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+        """False when another evaluator was first."""
         try:
             with translated("dynamodb:TransactWriteItems"):
                 self._clients.dynamodb().transact_write_items(
@@ -101,7 +109,8 @@ class DynamoVerdicts:
                     ]
                 )
         except LostRaceError:
-            return
+            return False
+        return True
 
     def _keep(self, row: Mapping[str, Any]) -> None:
         with translated("dynamodb:PutItem"):
