@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-import agent_reports.trigger
-import budget_holds.trigger
-import session_limits.observe
+import agent_reports
+import budget_holds
+import session_limits
 from agent_reports.policy import AgentReportsPolicy
 from agent_reports.trigger import parse as parse_agent_reports
 from budget_holds.policy import BudgetHoldsPolicy
@@ -21,13 +21,13 @@ from proctor_cli.exits import UsageError
 from session_limits.policy import Rule, SessionLimitsPolicy
 from session_limits.trigger import parse as parse_session_limits
 
-SESSION_LIMITS = session_limits.observe.FUNCTION
+SESSION_LIMITS = session_limits.FUNCTION
 """The function that governs sessions."""
 
-BUDGET_HOLDS = budget_holds.trigger.FUNCTION
+BUDGET_HOLDS = budget_holds.FUNCTION
 """The function that holds Slurm work."""
 
-AGENT_REPORTS = agent_reports.trigger.FUNCTION
+AGENT_REPORTS = agent_reports.FUNCTION
 """The function that takes in what the agents see."""
 
 

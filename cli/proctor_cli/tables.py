@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.adapters.aws_errors import translated
 from proctor.adapters.claims_table import DynamoClaims
-from proctor.adapters.exemptions_table import DynamoExemptions
+from proctor.adapters.exemptions_table import DynamoExemptions, exemption_rows
 from proctor.adapters.items import from_item, to_attribute, to_item
 from proctor.adapters.people_table import DynamoPeople
 from proctor.adapters.verdicts_table import DynamoVerdicts
@@ -107,21 +107,7 @@ class ExemptionRows(DynamoExemptions):
 
     def ids(self, function: str) -> list[dict[str, Any]]:
         """All rows of a function with their ids."""
-        found: list[dict[str, Any]] = []
-        with translated("dynamodb:Query"):
-            pages = (
-                self._clients.dynamodb()
-                .get_paginator("query")
-                .paginate(
-                    TableName=self._table,
-                    KeyConditionExpression="#f = :f",
-                    ExpressionAttributeNames={"#f": "function"},
-                    ExpressionAttributeValues={":f": to_attribute(function)},
-                )
-            )
-            for page in pages:
-                found += map(from_item, page["Items"])
-        return found
+        return exemption_rows(self._clients, self._table, function)
 
 
 def _record(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,19 +1,20 @@
 """Wiring of agent_reports. The dict of appliers is its whole reach; each has one statement in template.yaml."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from agent_reports import FUNCTION
 from agent_reports.decide import decide
-from agent_reports.observe import FUNCTION, Observer, Ports
+from agent_reports.observe import Observer, Ports
 from agent_reports.policy import AgentReportsPolicy
 from agent_reports.snapshot import Snapshot
-from agent_reports.trigger import Manual, Trigger, parse
+from agent_reports.trigger import Trigger, parse
 from proctor.adapters.agents_table import DynamoAgents
 from proctor.adapters.aws_clients import AwsClients
-from proctor.adapters.caller_identity import StsCallerProof
+from proctor.adapters.caller_identity import StsCallerProof, sts_endpoint
 from proctor.adapters.claims_table import DynamoClaims
 from proctor.adapters.event_bus import EventBridgePublisher
 from proctor.adapters.memory_table import DynamoCounters
@@ -33,8 +34,7 @@ from proctor.runtime.agent_settings import AgentSettings
 from proctor.runtime.agent_writes import AgentMemory
 from proctor.runtime.appliers import OperatorNotice, PolicyLabel
 from proctor.runtime.executor import Executor, Stores
-from proctor.runtime.handler import Request, Wiring, handle, pause_before
-from proctor.runtime.manual import manual_request
+from proctor.runtime.handler import Wiring, handle, pause_before
 from proctor.runtime.reaction import Reaction
 from proctor.runtime.settings import Settings
 from proctor.runtime.telemetry import LambdaTelemetry
@@ -94,31 +94,16 @@ def _wiring() -> tuple[Wiring[Trigger, Snapshot], LambdaTelemetry, Mapping[str, 
         executor = Executor(appliers(ports, clients, settings), stores)
         return Reaction(Observer(ports), decide, executor, pause_before)
 
-    proof = StsCallerProof(_sts_endpoint())
     wiring = Wiring(
         function=FUNCTION,
         parse=parse,
-        request=lambda trigger: _request(trigger, proof.caller),
+        caller=StsCallerProof(sts_endpoint(os.environ)).caller,
         reaction=reaction,
         parking=SqsParkingLot(clients, settings.parking_queue_url),
         telemetry=telemetry,
         bound=settings.bound,
     )
     return wiring, telemetry, own.roles
-
-
-def _request(trigger: Trigger, caller: Callable[[str, str], str]) -> Request:
-    if not isinstance(trigger, Manual):
-        return Request()
-    return manual_request(
-        function=FUNCTION,
-        requested_by=trigger.requested_by,
-        justification=trigger.justification,
-        is_dry_run=trigger.is_dry_run,
-        lift=trigger.lift,
-        caller_proof=trigger.caller_proof,
-        caller=caller,
-    )
 
 
 def _ports(settings: Settings, clients: AwsClients, own: AgentSettings) -> Ports:
@@ -128,9 +113,3 @@ def _ports(settings: Settings, clients: AwsClients, own: AgentSettings) -> Ports
         policies=ParameterPolicies(clients, FUNCTION, settings.clusters, policy_parser(AgentReportsPolicy)),
         governed=settings.clusters,
     )
-
-
-def _sts_endpoint() -> str:
-    region = os.environ.get("AWS_REGION", "us-east-1")
-    override = os.environ.get("AWS_ENDPOINT_URL_STS") or os.environ.get("AWS_ENDPOINT_URL")
-    return override or f"https://sts.{region}.amazonaws.com"

@@ -11,13 +11,9 @@ from typing import assert_never
 from agent_reports.policy import AgentReportsPolicy
 from agent_reports.snapshot import Approval, EnrolmentSeen, ReportSeen, Snapshot, Watch
 from agent_reports.trigger import (
-    FUNCTION,
     Manual,
     MessageReceived,
     MessageRefused,
-    NoEvent,
-    PolicyChanged,
-    Sweep,
     Trigger,
 )
 from proctor.domain.agent_protocol import Enrolment, Header, Role
@@ -26,9 +22,9 @@ from proctor.domain.agents import AgentRecord, AgentSeen, agent_subject
 from proctor.domain.decision import RunContext
 from proctor.domain.errors import NotYetError, TransientError
 from proctor.domain.policy import PolicyDraft
-from proctor.ports import AgentRegistry, NodeList, PolicyStore
-
-__all__ = ["FUNCTION", "Observer", "Ports"]
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
+from proctor.ports import PolicyStore
+from proctor.ports.agents import AgentRegistry, NodeList
 
 _LOOKS_AT_MOST = 6
 """Looks for an enrolment that a report has overtaken, in one batch: with the pauses between them at most five seconds."""

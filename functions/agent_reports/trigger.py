@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from agent_reports import FUNCTION
 from proctor.domain.agent_protocol import Enrolment, Envelope
 from proctor.domain.agent_writes import Cause
 from proctor.domain.errors import InvalidInputError
+from proctor.domain.triggers import ManualTrigger, NoEvent, PolicyChanged, Sweep
 from proctor.wire.agent_report import AGENT_MESSAGE, SOURCE, open_message
-from proctor.wire.manual import MANUAL_REQUEST, ActionRequest, ManualRequest
-from proctor.wire.parameter_store import PARAMETER_CHANGE
+from proctor.wire.manual import MANUAL_REQUEST, ActionRequest, ManualRequest, asked
+from proctor.wire.parameter_store import policy_change
 from proctor.wire.parsing import parse as validate
-
-FUNCTION = "agent_reports"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,31 +38,6 @@ class MessageRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """Look at every agent."""
-
-    name: str = "Sweep"
-    is_sweep: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyChanged:
-    """A policy parameter was written."""
-
-    cluster: str
-    name: str = "ParameterStoreChange"
-    is_sweep: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class NoEvent:
-    """Nothing to do: a parameter was labelled or deleted."""
-
-    name: str
-    is_sweep: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
 class KeyApproval:
     """An agent and the fingerprint of the key that is to be its own."""
 
@@ -72,18 +47,11 @@ class KeyApproval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manual:
+class Manual(ManualTrigger):
     """An operator's request: look at all agents or one (`instance_id`), or approve keys."""
 
-    requested_by: str
-    justification: str
-    is_dry_run: bool
     instance_id: str | None = None
     approvals: tuple[KeyApproval, ...] = ()
-    lift: str | None = None
-    caller_proof: str | None = None
-    name: str = "Manual"
-    is_sweep: ClassVar[bool] = False
 
 
 type Trigger = MessageReceived | MessageRefused | Sweep | PolicyChanged | NoEvent | Manual
@@ -111,7 +79,7 @@ def parse(raw: Mapping[str, Any]) -> Trigger:
     if source == "proctor.schedule" and detail_type == "Sweep":
         return Sweep()
     if source == "aws.ssm" and detail_type == "Parameter Store Change":
-        return _policy_changed(raw)
+        return policy_change(raw, FUNCTION)
     raise InvalidInputError(
         "source and detail-type",
         f"{source} / {detail_type}",
@@ -130,30 +98,14 @@ def _message(raw: Mapping[str, Any]) -> Trigger:
     return MessageReceived(content=content, received_at=taken.received_at, name=name)
 
 
-def _policy_changed(raw: Mapping[str, Any]) -> PolicyChanged | NoEvent:
-    detail = validate(PARAMETER_CHANGE, raw).detail
-    if detail.operation in {"LabelParameterVersion", "Delete"}:
-        return NoEvent(detail.operation)
-    parts = detail.name.split("/")
-    if len(parts) != 4 or parts[1] != "proctor" or parts[3] != FUNCTION:
-        raise InvalidInputError(
-            "detail.name", detail.name, f"the rule must match /proctor/<cluster>/{FUNCTION}"
-        )
-    return PolicyChanged(parts[2])
-
-
 def _manual(request: ManualRequest) -> Manual:
     scope = request.scope
     if scope is not None and scope.kind not in {"node", "all"}:
         raise InvalidInputError("scope.kind", scope.kind, "agent_reports knows node (an instance id) and all")
     return Manual(
-        requested_by=request.requested_by,
-        justification=request.justification,
-        is_dry_run=request.dry_run,
+        **asked(request),
         instance_id=scope.id if scope is not None and scope.kind == "node" else None,
         approvals=tuple(_approval(action) for action in request.actions),
-        lift=request.break_glass.lift if request.break_glass else None,
-        caller_proof=request.break_glass.caller_proof if request.break_glass else None,
     )
 
 

@@ -11,6 +11,11 @@ from proctor.domain.decision import Case, MemoryWrite, Mode, Verdict
 DROPPED = "messages dropped"
 
 
+def mode_of(snapshot: Snapshot) -> Mode:
+    """A rehearsal does nothing; all else about Proctor's own agents is done, in dry-run too."""
+    return Mode.DRY_RUN if snapshot.is_rehearsal else Mode.APPLY
+
+
 def found(  # noqa: PLR0913 - one keyword per field of a verdict
     snapshot: Snapshot,
     cluster: str,
@@ -33,7 +38,7 @@ def found(  # noqa: PLR0913 - one keyword per field of a verdict
         rule=rule,
         reason=reason,
         text=text,
-        mode=Mode.DRY_RUN if snapshot.is_rehearsal else Mode.APPLY,
+        mode=mode_of(snapshot),
         policy_version=snapshot.version(cluster),
         inputs=inputs or {},
         action=action,

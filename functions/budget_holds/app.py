@@ -1,23 +1,23 @@
 """Wiring of budget_holds. The dict of appliers is its whole reach; each has one statement in template.yaml."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
+from budget_holds import FUNCTION
 from budget_holds.decide import decide
 from budget_holds.definition import BudgetDefinition
-from budget_holds.housekeeping import FUNCTION
 from budget_holds.observe import Observer, Ports
 from budget_holds.policy import BudgetHoldsPolicy
 from budget_holds.snapshot import Snapshot
-from budget_holds.trigger import Manual, Trigger, parse
+from budget_holds.trigger import Trigger, parse
 from proctor.adapters.aws_clients import AwsClients
 from proctor.adapters.budget_exemptions_table import DynamoBudgetExemptions
 from proctor.adapters.budget_memory_table import DynamoBudgetMemory
 from proctor.adapters.budget_parameters import ParameterBudgets
 from proctor.adapters.budgets_api import AwsBudgets
-from proctor.adapters.caller_identity import StsCallerProof
+from proctor.adapters.caller_identity import StsCallerProof, sts_endpoint
 from proctor.adapters.claims_table import DynamoClaims
 from proctor.adapters.event_bus import EventBridgePublisher
 from proctor.adapters.intents_table import DynamoIntents
@@ -34,9 +34,8 @@ from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent
 from proctor.ports import Applier, Telemetry
 from proctor.runtime.appliers import OperatorNotice, PersonNotice
 from proctor.runtime.executor import Executor, Stores
-from proctor.runtime.handler import Request, Wiring, handle, pause_before
+from proctor.runtime.handler import Wiring, handle, pause_before
 from proctor.runtime.intent_appliers import BudgetLabel, IntentWithdrawer, IntentWriter, stands
-from proctor.runtime.manual import manual_request
 from proctor.runtime.reaction import Reaction
 from proctor.runtime.settings import Settings
 from proctor.runtime.slurm_settings import SlurmSettings
@@ -90,31 +89,16 @@ def _wiring() -> tuple[Wiring[Trigger, Snapshot], LambdaTelemetry]:
         executor = Executor(appliers(ports, clients, settings, wake, telemetry), stores)
         return Reaction(Observer(ports), decide, executor, pause_before)
 
-    proof = StsCallerProof(_sts_endpoint())
     wiring = Wiring(
         function=FUNCTION,
         parse=parse,
-        request=lambda trigger: _request(trigger, proof.caller),
+        caller=StsCallerProof(sts_endpoint(os.environ)).caller,
         reaction=reaction,
         parking=SqsParkingLot(clients, settings.parking_queue_url),
         telemetry=telemetry,
         bound=settings.bound,
     )
     return wiring, telemetry
-
-
-def _request(trigger: Trigger, caller: Callable[[str, str], str]) -> Request:
-    if not isinstance(trigger, Manual):
-        return Request()
-    return manual_request(
-        function=FUNCTION,
-        requested_by=trigger.requested_by,
-        justification=trigger.justification,
-        is_dry_run=trigger.is_dry_run,
-        lift=trigger.lift,
-        caller_proof=trigger.caller_proof,
-        caller=caller,
-    )
 
 
 def _ports(settings: Settings, slurm: SlurmSettings, clients: AwsClients) -> Ports:
@@ -131,9 +115,3 @@ def _ports(settings: Settings, slurm: SlurmSettings, clients: AwsClients) -> Por
         governed=clusters,
         account_id=slurm.account_id,
     )
-
-
-def _sts_endpoint() -> str:
-    region = os.environ.get("AWS_REGION", "us-east-1")
-    override = os.environ.get("AWS_ENDPOINT_URL_STS") or os.environ.get("AWS_ENDPOINT_URL")
-    return override or f"https://sts.{region}.amazonaws.com"

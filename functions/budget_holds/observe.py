@@ -14,7 +14,7 @@ from budget_holds.holds import all_wanted
 from budget_holds.notices import people_to_tell
 from budget_holds.policy import BudgetHoldsPolicy
 from budget_holds.snapshot import ClusterView, Order, Path, Situation, Snapshot
-from budget_holds.trigger import BudgetMessage, Manual, Nothing, ObservedChange, PolicyChanged, Sweep, Trigger
+from budget_holds.trigger import BudgetMessage, Manual, ObservedChange, Trigger
 from proctor.domain.budgets_memory import BudgetMemory, memory_subject
 from proctor.domain.budgets_reading import BudgetAnswer, BudgetUnread
 from proctor.domain.decision import Mode, RunContext
@@ -22,16 +22,10 @@ from proctor.domain.errors import InvalidInputError
 from proctor.domain.identity import Person
 from proctor.domain.policy import PolicyDraft, PolicyInForce
 from proctor.domain.slurm_state import SlurmView
-from proctor.ports import (
-    BudgetDefinitions,
-    BudgetExemptionStore,
-    BudgetLedger,
-    BudgetMemoryStore,
-    IntentStore,
-    PeopleDirectory,
-    PolicyStore,
-    SlurmState,
-)
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
+from proctor.ports import PeopleDirectory, PolicyStore
+from proctor.ports.budgets import BudgetDefinitions, BudgetExemptionStore, BudgetLedger, BudgetMemoryStore
+from proctor.ports.slurm import IntentStore, SlurmState
 
 _AWS_IS_BEHIND = timedelta(days=7)
 
@@ -68,7 +62,7 @@ class Observer:
         if context.attempt:
             self._slurm = {}
         match trigger:
-            case Nothing():
+            case NoEvent():
                 return Snapshot(now=context.now, path=Path.EVENT, bound=context.bound)
             case Sweep():
                 return self._sweep(context)
@@ -238,7 +232,7 @@ class Observer:
     def _drafts(self, changed: PolicyChanged) -> tuple[PolicyDraft, ...]:
         if changed.cluster not in self._ports.governed:
             return ()
-        if changed.budget is None:
+        if changed.definition is None:
             draft = self._ports.policies.draft(changed.cluster)
         else:
             draft = self._ports.definitions.draft(changed.parameter_name)

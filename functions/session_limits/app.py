@@ -2,12 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from proctor.adapters.aws_clients import AwsClients
-from proctor.adapters.caller_identity import StsCallerProof
+from proctor.adapters.caller_identity import StsCallerProof, sts_endpoint
 from proctor.adapters.claims_table import DynamoClaims
 from proctor.adapters.cluster_api import SageMakerClusters
 from proctor.adapters.event_bus import EventBridgePublisher
@@ -23,17 +23,17 @@ from proctor.domain.actions import Action, LabelPolicyVersion, NotifyOperators, 
 from proctor.ports import Applier
 from proctor.runtime.appliers import OperatorNotice, PersonNotice, PolicyLabel, SessionTerminator
 from proctor.runtime.executor import Executor, Stores
-from proctor.runtime.handler import Request, Wiring, handle, pause_before
-from proctor.runtime.manual import manual_request
+from proctor.runtime.handler import Wiring, handle, pause_before
 from proctor.runtime.reaction import Reaction
 from proctor.runtime.settings import Settings
 from proctor.runtime.telemetry import LambdaTelemetry
 from proctor.wire.policy import policy_parser
+from session_limits import FUNCTION
 from session_limits.decide import decide
-from session_limits.observe import FUNCTION, Observer, Ports
+from session_limits.observe import Observer, Ports
 from session_limits.policy import SessionLimitsPolicy
 from session_limits.snapshot import Snapshot
-from session_limits.trigger import Manual, Trigger, parse
+from session_limits.trigger import Trigger, parse
 
 
 def lambda_handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -76,31 +76,16 @@ def _wiring() -> tuple[Wiring[Trigger, Snapshot], LambdaTelemetry]:
         executor = Executor(appliers(ports, clients, settings), stores)
         return Reaction(Observer(ports), decide, executor, pause_before)
 
-    proof = StsCallerProof(_sts_endpoint())
     wiring = Wiring(
         function=FUNCTION,
         parse=parse,
-        request=lambda trigger: _request(trigger, proof.caller),
+        caller=StsCallerProof(sts_endpoint(os.environ)).caller,
         reaction=reaction,
         parking=SqsParkingLot(clients, settings.parking_queue_url),
         telemetry=telemetry,
         bound=settings.bound,
     )
     return wiring, telemetry
-
-
-def _request(trigger: Trigger, caller: Callable[[str, str], str]) -> Request:
-    if not isinstance(trigger, Manual):
-        return Request()
-    return manual_request(
-        function=FUNCTION,
-        requested_by=trigger.requested_by,
-        justification=trigger.justification,
-        is_dry_run=trigger.is_dry_run,
-        lift=trigger.lift,
-        caller_proof=trigger.caller_proof,
-        caller=caller,
-    )
 
 
 def _ports(settings: Settings, clients: AwsClients) -> Ports:
@@ -114,10 +99,3 @@ def _ports(settings: Settings, clients: AwsClients) -> Ports:
         counters=DynamoCounters(clients, settings.memory_table),
         governed=settings.clusters,
     )
-
-
-def _sts_endpoint() -> str:
-    region = os.environ.get("AWS_REGION", "us-east-1")
-    override = os.environ.get("AWS_ENDPOINT_URL_STS") or os.environ.get("AWS_ENDPOINT_URL")
-    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return override or f"https://sts.{region}.{suffix}"

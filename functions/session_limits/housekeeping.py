@@ -2,23 +2,38 @@
 
 from datetime import datetime, timedelta
 
-from proctor.domain.actions import LabelPolicyVersion, NotifyOperators
+from proctor.domain.actions import NotifyOperators
 from proctor.domain.decision import Case, Mode, Verdict
 from proctor.domain.ledger import PersonLedger, SeenBy
-from proctor.domain.policy import PolicyDraft, policy_parameter
-from session_limits.policy import Rule
+from proctor.domain.policy import draft_case, missing_case
+from session_limits import FUNCTION
 from session_limits.snapshot import Path, Snapshot
-
-FUNCTION = "session_limits"
 
 
 def policy_cases(snapshot: Snapshot) -> list[Case]:
     """Put a valid new version in force; tell about a refused one, and about a cluster without any."""
-    cases = [_draft_case(draft) for draft in snapshot.drafts if not draft.is_in_force]
+    cases = [
+        draft_case(
+            draft,
+            subject=f"policy#{draft.cluster}",
+            named=f"policy {draft.parameter_name}",
+            policy_version=draft.version,
+        )
+        for draft in snapshot.drafts
+        if not draft.is_in_force
+    ]
     drafted = {draft.cluster for draft in snapshot.drafts}
-    if snapshot.path is Path.SWEEP:
-        cases += [_missing_case(c, snapshot) for c in snapshot.ungoverned if c not in drafted]
-    return cases
+    missing = [c for c in snapshot.ungoverned if c not in drafted] if snapshot.path is Path.SWEEP else []
+    return cases + [
+        missing_case(
+            cluster,
+            FUNCTION,
+            subject=f"policy#{cluster}",
+            consequence="nothing is counted or ended",
+            now=snapshot.now,
+        )
+        for cluster in missing
+    ]
 
 
 def scope_cases(snapshot: Snapshot) -> list[Case]:
@@ -90,59 +105,3 @@ def event_path_case(snapshot: Snapshot) -> list[Case]:
 def _overdue(ledger: PersonLedger, snapshot: Snapshot) -> list[str]:
     told = {sid for sid, entry in ledger.entries.items() if entry.seen_by is SeenBy.EVENT}
     return [sid for sid, at in ledger.unannounced.items() if is_overdue(at, snapshot) and sid not in told]
-
-
-def _draft_case(draft: PolicyDraft) -> Case:
-    subject = f"policy#{draft.cluster}"
-    label = LabelPolicyVersion(
-        subject=subject, cluster=draft.cluster, parameter_name=draft.parameter_name, version=draft.version
-    )
-    refused = NotifyOperators(
-        subject=subject,
-        headline=f"Proctor: policy {draft.parameter_name} version {draft.version} is refused",
-        text=f"{draft.error}. The version in force stays in force.",
-        next_steps=(f"correct {draft.parameter_name} and write it again",),
-    )
-    is_valid = draft.error is None
-    return Case(
-        subject=subject,
-        verdicts=(
-            Verdict(
-                subject=subject,
-                cluster=draft.cluster,
-                rule=Rule.POLICY.value,
-                reason="policy_valid" if is_valid else "policy_refused",
-                text=f"{draft.parameter_name} version {draft.version}: {draft.error or 'valid'}",
-                mode=Mode.APPLY,
-                policy_version=draft.version,
-                action=label if is_valid else refused,
-                episode=f"version-{draft.version}",
-                step="label" if is_valid else "refuse",
-                is_housekeeping=True,
-            ),
-        ),
-    )
-
-
-def _missing_case(cluster: str, snapshot: Snapshot) -> Case:
-    subject, name = f"policy#{cluster}", policy_parameter(cluster, FUNCTION)
-    action = NotifyOperators(
-        subject=subject,
-        headline=f"Proctor: {cluster} has no policy for {FUNCTION}",
-        text=f"{name} does not exist, so nothing is counted or ended on {cluster}.",
-        next_steps=(f"write {name}; an empty object {{}} is valid and starts in dry-run",),
-    )
-    verdict = Verdict(
-        subject=subject,
-        cluster=cluster,
-        rule=Rule.POLICY.value,
-        reason="no_policy",
-        text=action.text,
-        mode=Mode.APPLY,
-        policy_version=None,
-        action=action,
-        episode=f"{snapshot.now:%Y-%m-%d}",
-        step="missing",
-        is_housekeeping=True,
-    )
-    return Case(subject=subject, verdicts=(verdict,))

@@ -16,6 +16,7 @@ from proctor.domain.identity import Person, find_person, owns
 from proctor.domain.ledger import LedgerEntry, PersonLedger, SeenBy
 from proctor.domain.policy import PolicyInForce
 from proctor.domain.sessions import GovernedClusters, Node, Session, SessionStatus, Target, parse_target
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
 from proctor.ports import (
     ClusterApi,
     Counters,
@@ -25,12 +26,11 @@ from proctor.ports import (
     SessionLedger,
     SessionManager,
 )
+from session_limits import FUNCTION
 from session_limits.caps import fits, weight_of
 from session_limits.policy import SessionLimitsPolicy
 from session_limits.snapshot import Located, Path, Situation, Snapshot
-from session_limits.trigger import Manual, NoSession, PolicyChanged, SessionSeen, Sweep, Trigger
-
-FUNCTION = "session_limits"
+from session_limits.trigger import Manual, SessionSeen, Trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Observer:
         match trigger:
             case SessionSeen():
                 return self._seen(trigger, view)
-            case NoSession():
+            case NoEvent():
                 return view.snapshot(Path.EVENT)
             case PolicyChanged():
                 drafts = [] if trigger.cluster not in self._ports.governed else [trigger.cluster]

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from proctor.domain.errors import InvalidInputError
 from proctor.domain.identity import SessionOwner, parse_owner
 from proctor.domain.sessions import DEFAULT_DOCUMENT
+from proctor.domain.triggers import ManualTrigger, NoEvent, PolicyChanged, Sweep
 from proctor.wire.cloudtrail import SESSION_RECORD
-from proctor.wire.manual import MANUAL_REQUEST, ActionRequest, ManualRequest
-from proctor.wire.parameter_store import PARAMETER_CHANGE
+from proctor.wire.manual import MANUAL_REQUEST, ActionRequest, ManualRequest, asked
+from proctor.wire.parameter_store import policy_change
 from proctor.wire.parsing import parse as validate
-
-_IGNORED_OPERATIONS = frozenset({"LabelParameterVersion", "Delete"})
+from session_limits import FUNCTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,53 +32,16 @@ class SessionSeen:
     is_sweep: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True)
-class NoSession:
-    """A record that stands for no session: the call failed."""
-
-    name: str
-    is_sweep: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """Look at everything."""
-
-    name: str = "Sweep"
-    is_sweep: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyChanged:
-    """A policy parameter was written; `parameter_name` is `/proctor/<cluster>/session_limits`."""
-
-    parameter_name: str
-    name: str = "ParameterStoreChange"
-    is_sweep: ClassVar[bool] = False
-
-    @property
-    def cluster(self) -> str:
-        """The cluster whose policy it is."""
-        return self.parameter_name.split("/")[2]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manual:
+class Manual(ManualTrigger):
     """An operator's request: either a scope to decide again, or sessions to end."""
 
-    requested_by: str
-    justification: str
-    is_dry_run: bool
     scope_kind: Literal["person", "session", "node", "all"] | None = None
     scope_id: str = "*"
     ends: tuple[str, ...] = ()
-    lift: str | None = None
-    caller_proof: str | None = None
-    name: str = "Manual"
-    is_sweep: ClassVar[bool] = False
 
 
-type Trigger = SessionSeen | NoSession | Sweep | PolicyChanged | Manual
+type Trigger = SessionSeen | NoEvent | Sweep | PolicyChanged | Manual
 
 
 class _EndRequest(BaseModel):
@@ -98,7 +61,7 @@ def parse(raw: Mapping[str, Any]) -> Trigger:
     if source == "proctor.schedule" and detail_type == "Sweep":
         return Sweep()
     if source == "aws.ssm" and detail_type == "Parameter Store Change":
-        return _policy_changed(raw)
+        return policy_change(raw, FUNCTION)
     if source == "aws.ssm" and detail_type == "AWS API Call via CloudTrail":
         return _session(raw)
     raise InvalidInputError(
@@ -108,11 +71,11 @@ def parse(raw: Mapping[str, Any]) -> Trigger:
     )
 
 
-def _session(raw: Mapping[str, Any]) -> SessionSeen | NoSession:
+def _session(raw: Mapping[str, Any]) -> SessionSeen | NoEvent:
     record = validate(SESSION_RECORD, raw)
     detail = record.detail
     if detail.error_code is not None:
-        return NoSession(detail.event_name)
+        return NoEvent(detail.event_name)
     if record.session_id is None:
         raise InvalidInputError(
             "detail.responseElements.sessionId", None, "pass on the session id in the rule"
@@ -130,31 +93,15 @@ def _session(raw: Mapping[str, Any]) -> SessionSeen | NoSession:
     )
 
 
-def _policy_changed(raw: Mapping[str, Any]) -> PolicyChanged | NoSession:
-    detail = validate(PARAMETER_CHANGE, raw).detail
-    if detail.operation in _IGNORED_OPERATIONS:
-        return NoSession(detail.operation)
-    parts = detail.name.split("/")
-    if len(parts) != 4 or parts[1] != "proctor" or parts[3] != "session_limits":
-        raise InvalidInputError(
-            "detail.name", detail.name, "the rule must match /proctor/<cluster>/session_limits"
-        )
-    return PolicyChanged(detail.name)
-
-
 def _manual(request: ManualRequest) -> Manual:
     kind = request.scope.kind if request.scope else None
     if kind == "account":
         raise InvalidInputError("scope.kind", kind, "session_limits knows person, session, node and all")
     return Manual(
-        requested_by=request.requested_by,
-        justification=request.justification,
-        is_dry_run=request.dry_run,
+        **asked(request),
         scope_kind=kind,
         scope_id=request.scope.id if request.scope else "*",
         ends=tuple(_end(a) for a in request.actions),
-        lift=request.break_glass.lift if request.break_glass else None,
-        caller_proof=request.break_glass.caller_proof if request.break_glass else None,
     )
 
 

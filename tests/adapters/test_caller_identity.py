@@ -11,7 +11,7 @@ from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 from botocore.signers import RequestSigner
 
-from proctor.adapters.caller_identity import HEADER, StsCallerProof
+from proctor.adapters.caller_identity import HEADER, StsCallerProof, sts_endpoint
 from proctor.domain.errors import DeniedError, ThrottledError, TransientError
 from tests.fakes.values import NOW, role_arn
 
@@ -81,6 +81,25 @@ def proof(endpoint: str, **changes: str | None) -> str:
 
 def verifier(sts: Sts, after_seconds: float = 30, timeout_seconds: float = 2) -> StsCallerProof:
     return StsCallerProof(sts.endpoint, timeout_seconds, lambda: NOW + timedelta(seconds=after_seconds))
+
+
+@pytest.mark.parametrize(
+    ("region", "endpoint"),
+    [
+        ("eu-central-1", "https://sts.eu-central-1.amazonaws.com"),
+        ("us-gov-west-1", "https://sts.us-gov-west-1.amazonaws.com"),
+        ("cn-north-1", "https://sts.cn-north-1.amazonaws.com.cn"),
+    ],
+)
+def test_the_regions_own_sts_is_asked(region: str, endpoint: str) -> None:
+    assert sts_endpoint({"AWS_REGION": region}) == endpoint
+
+
+def test_an_endpoint_of_the_environment_comes_first_and_that_of_sts_before_all() -> None:
+    general = {"AWS_REGION": "cn-north-1", "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}
+
+    assert sts_endpoint(general) == "http://127.0.0.1:4566"
+    assert sts_endpoint(general | {"AWS_ENDPOINT_URL_STS": "http://127.0.0.1:1"}) == "http://127.0.0.1:1"
 
 
 def test_a_good_proof_names_its_caller(sts: Sts) -> None:

@@ -92,6 +92,11 @@ def test_importing_a_function_reads_no_environment_and_no_service_model(seen: di
         "aws_lambda_powertools.utilities.idempotency",
         "aws_lambda_powertools.utilities.parser",
         "pydantic.v1",
+        "proctor.ports.agents",
+        "proctor.ports.budgets",
+        "proctor.ports.slurm",
+        "proctor.domain.money",
+        "proctor.domain.slurm_state",
     ],
 )
 def test_what_costs_much_and_serves_nothing_is_not_imported(seen: dict[str, Any], module: str) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from agent_reports import FUNCTION
 from agent_reports.app import taken
 from agent_reports.decide import decide
-from agent_reports.observe import FUNCTION, Observer, Ports
+from agent_reports.observe import Observer, Ports
 from agent_reports.policy import AgentReportsPolicy
 from agent_reports.snapshot import Snapshot
-from agent_reports.trigger import Manual, Trigger, parse
+from agent_reports.trigger import Trigger, parse
 from proctor.domain.actions import Action, LabelPolicyVersion
 from proctor.domain.agent_protocol import Heartbeat, Report, Role
 from proctor.domain.agent_writes import AlarmOperators, ApproveAgentKey
@@ -21,7 +22,7 @@ from proctor.runtime.agent_appliers import KeyApproval
 from proctor.runtime.agent_writes import AgentMemory
 from proctor.runtime.appliers import OperatorNotice, PolicyLabel
 from proctor.runtime.executor import Executor, Stores
-from proctor.runtime.handler import Request, Wiring, handle
+from proctor.runtime.handler import Wiring, handle
 from proctor.runtime.reaction import Reaction
 from proctor.wire.policy import policy_parser
 from tests.fakes.agents import (
@@ -194,7 +195,7 @@ class AgentWorld:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=_request,
+            caller=lambda proof, _: f"arn-of:{proof}",
             reaction=lambda: Reaction(Observer(ports), decide, Executor(appliers, stores), self.waits.append),
             parking=tap(self.parking, "parking"),
             telemetry=self.telemetry,
@@ -206,12 +207,3 @@ class AgentWorld:
     def _token(self) -> str:
         self._tokens += 1
         return f"token-{self._tokens}"
-
-
-def _request(trigger: Trigger) -> Request:
-    if not isinstance(trigger, Manual):
-        return Request()
-    bound = Mode.DRY_RUN if trigger.is_dry_run else Mode.APPLY
-    return Request(
-        actor=f"{trigger.requested_by} (claimed)", justification=trigger.justification, bound=bound
-    )

@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from budget_holds.app import _request
+from budget_holds import FUNCTION
 from budget_holds.decide import decide
 from budget_holds.definition import BudgetDefinition
-from budget_holds.housekeeping import FUNCTION
 from budget_holds.observe import Observer, Ports
 from budget_holds.policy import BudgetHoldsPolicy
 from budget_holds.snapshot import Snapshot
@@ -217,7 +216,7 @@ class BudgetWorld:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=lambda trigger: _request(trigger, lambda proof, _: f"arn-of:{proof}"),
+            caller=lambda proof, _: f"arn-of:{proof}",
             reaction=reaction,
             parking=tap(self.parking, "parking"),
             telemetry=self.telemetry,

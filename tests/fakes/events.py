@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from proctor.domain.sessions import Session
-from session_limits.observe import FUNCTION
+from session_limits import FUNCTION
 from tests.fakes import values
 
 SWEEP_EVENT: Mapping[str, Any] = {"source": "proctor.schedule", "detail-type": "Sweep"}

@@ -1,6 +1,7 @@
 """mypy's proof that each fake is what its port says."""
 
 from proctor import ports
+from proctor.ports import agents
 from session_limits.policy import SessionLimitsPolicy
 from tests.fakes.agents import FakeAgentRegistry, FakeChangeAnnouncer, FakeNodeList, FakeObservedStore
 from tests.fakes.memory import FakeCounters, FakeSessionLedger
@@ -35,7 +36,7 @@ OPERATOR_NOTIFIER: type[ports.OperatorNotifier] = FakeOperatorNotifier
 EVENT_PUBLISHER: type[ports.EventPublisher] = FakeEventPublisher
 PARKING_LOT: type[ports.ParkingLot] = FakeParkingLot
 TELEMETRY: type[ports.Telemetry] = FakeTelemetry
-AGENT_REGISTRY: type[ports.AgentRegistry] = FakeAgentRegistry
-OBSERVED_STORE: type[ports.ObservedStore] = FakeObservedStore
-CHANGE_ANNOUNCER: type[ports.ChangeAnnouncer] = FakeChangeAnnouncer
-NODE_LIST: type[ports.NodeList] = FakeNodeList
+AGENT_REGISTRY: type[agents.AgentRegistry] = FakeAgentRegistry
+OBSERVED_STORE: type[agents.ObservedStore] = FakeObservedStore
+CHANGE_ANNOUNCER: type[agents.ChangeAnnouncer] = FakeChangeAnnouncer
+NODE_LIST: type[agents.NodeList] = FakeNodeList

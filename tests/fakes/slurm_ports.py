@@ -1,7 +1,7 @@
 """mypy's proof that each fake of the Slurm side is what its port says."""
 
 from budget_holds.definition import BudgetDefinition
-from proctor import ports
+from proctor.ports import budgets, slurm
 from tests.fakes.slurm_side import (
     FakeBudgetDefinitions,
     FakeBudgetExemptions,
@@ -11,9 +11,11 @@ from tests.fakes.slurm_side import (
     FakeSlurmState,
 )
 
-INTENT_STORE: type[ports.IntentStore] = FakeIntentStore
-SLURM_STATE: type[ports.SlurmState] = FakeSlurmState
-BUDGET_LEDGER: type[ports.BudgetLedger] = FakeBudgetLedger
-BUDGET_MEMORY: type[ports.BudgetMemoryStore] = FakeBudgetMemory
-BUDGET_DEFINITIONS: type[ports.BudgetDefinitions[BudgetDefinition]] = FakeBudgetDefinitions[BudgetDefinition]
-BUDGET_EXEMPTIONS: type[ports.BudgetExemptionStore] = FakeBudgetExemptions
+INTENT_STORE: type[slurm.IntentStore] = FakeIntentStore
+SLURM_STATE: type[slurm.SlurmState] = FakeSlurmState
+BUDGET_LEDGER: type[budgets.BudgetLedger] = FakeBudgetLedger
+BUDGET_MEMORY: type[budgets.BudgetMemoryStore] = FakeBudgetMemory
+BUDGET_DEFINITIONS: type[budgets.BudgetDefinitions[BudgetDefinition]] = FakeBudgetDefinitions[
+    BudgetDefinition
+]
+BUDGET_EXEMPTIONS: type[budgets.BudgetExemptionStore] = FakeBudgetExemptions

@@ -26,9 +26,9 @@ from proctor.runtime.executor import Executor, Stores
 from proctor.runtime.handler import Wiring, handle
 from proctor.runtime.reaction import Reaction
 from proctor.wire.policy import policy_parser
-from session_limits.app import _request
+from session_limits import FUNCTION
 from session_limits.decide import decide
-from session_limits.observe import FUNCTION, Observer, Ports
+from session_limits.observe import Observer, Ports
 from session_limits.policy import SessionLimitsPolicy
 from session_limits.snapshot import Snapshot
 from session_limits.trigger import Trigger, parse
@@ -191,7 +191,7 @@ class World:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=lambda trigger: _request(trigger, self._caller),
+            caller=self._caller,
             reaction=reaction,
             parking=self.taps.around(self.parking, "parking"),
             telemetry=self.telemetry,

@@ -11,7 +11,7 @@ REACHED: dict[Call, list[tuple[str, str]]] = {
     Call("SnsOperatorNotifier", "sns:Publish"): [
         ("ApplyAlarmOperators", arn("sns", "proctor-OperatorsTopic"))
     ],
-    Call("ParameterPolicies", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", POLICY)],
+    Call("parameters", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", POLICY)],
     Call("SageMakerNodeList", "sagemaker:ListClusterNodes"): [
         ("ReadNodes", arn("sagemaker", "cluster/abcdef012345")),
     ],

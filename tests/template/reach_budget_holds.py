@@ -20,8 +20,10 @@ REACHED: dict[Call, list[tuple[str, str]]] = {
     Call("SnsOperatorNotifier", "sns:Publish"): [
         ("ApplyNotifyOperators", arn("sns", "proctor-OperatorsTopic")),
     ],
-    Call("ParameterPolicies", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", POLICY)],
-    Call("ParameterBudgets", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", DEFINITION)],
+    Call("parameters", "ssm:LabelParameterVersion"): [
+        ("ApplyLabelPolicyVersion", POLICY),
+        ("ApplyLabelPolicyVersion", DEFINITION),
+    ],
     Call("ParameterBudgets", "ssm:GetParametersByPath"): [("ReadBudgetDefinitions", POLICY)],
     Call("SesPersonNotifier", "ses:GetSuppressedDestination"): [("ReadSuppressedDestination", "*")],
     Call("AwsBudgets", "budgets:ViewBudget"): [("ReadBudgets", BUDGET)],
@@ -33,7 +35,7 @@ REACHED: dict[Call, list[tuple[str, str]]] = {
         ("ReadPause", parameter("pause")),
     ],
     Call("DynamoPeople", "dynamodb:BatchGetItem"): [("ReadPeople", table("PeopleTable"))],
-    Call("DynamoBudgetExemptions", "dynamodb:Query"): [("ReadExemptions", table("ExemptionsTable"))],
+    Call("exemptions_table", "dynamodb:Query"): [("ReadExemptions", table("ExemptionsTable"))],
     Call("DynamoIntents", "dynamodb:GetItem"): [("ReadIntents", INTENTS)],
     Call("DynamoIntents", "dynamodb:Query"): [("ReadIntents", INTENTS)],
     Call("DynamoSlurmState", "dynamodb:Query"): [("ReadObserved", table("ObservedTable"))],

@@ -19,7 +19,7 @@ REACHED: dict[Call, list[tuple[str, str]]] = {
     Call("SnsOperatorNotifier", "sns:Publish"): [
         ("ApplyNotifyOperators", arn("sns", "proctor-OperatorsTopic")),
     ],
-    Call("ParameterPolicies", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", POLICY)],
+    Call("parameters", "ssm:LabelParameterVersion"): [("ApplyLabelPolicyVersion", POLICY)],
     Call("SesPersonNotifier", "ses:GetSuppressedDestination"): [("ReadSuppressedDestination", "*")],
     Call("SsmSessionManager", "ssm:DescribeSessions"): [("ReadActiveSessions", "*")],
     Call("SageMakerClusters", "sagemaker:DescribeCluster"): [
@@ -34,7 +34,7 @@ REACHED: dict[Call, list[tuple[str, str]]] = {
         ("ReadPause", arn("ssm", "parameter/proctor/alpha/pause")),
     ],
     Call("DynamoPeople", "dynamodb:BatchGetItem"): [("ReadPeople", table("PeopleTable"))],
-    Call("DynamoExemptions", "dynamodb:Query"): [("ReadExemptions", table("ExemptionsTable"))],
+    Call("exemptions_table", "dynamodb:Query"): [("ReadExemptions", table("ExemptionsTable"))],
     Call("DynamoClaims", "dynamodb:GetItem"): [("WriteClaims", table("ClaimsTable"))],
     Call("DynamoClaims", "dynamodb:PutItem"): [("WriteClaims", table("ClaimsTable"))],
     Call("DynamoClaims", "dynamodb:UpdateItem"): [("WriteClaims", table("ClaimsTable"))],

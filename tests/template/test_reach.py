@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Mapping
+from inspect import isfunction
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from proctor.adapters.aws_clients import AwsClients
 from proctor.adapters.wake_queue import SqsWakeUp
 from proctor.domain.decision import Mode
+from proctor.domain.errors import DeniedError
 from proctor.runtime.agent_settings import AGENT_VARIABLES, AgentSettings
 from proctor.runtime.settings import VARIABLES, Settings
 from proctor.runtime.slurm_settings import SLURM_VARIABLES, SlurmSettings
@@ -59,13 +61,12 @@ def title(package: str) -> str:
 
 
 def wired(package: str) -> set[Call]:
-    """The calls of every adapter that app.py imports, and of the functions beside it in its module."""
+    """The calls of every adapter that app.py imports, and of the functions in its module and those that this one imports."""
     found = [v for v in vars(importlib.import_module(f"{package}.app")).values() if hasattr(v, "__module__")]
     adapters = [v for v in found if v.__module__.startswith("proctor.adapters.")]
-    names = {value.__name__ for value in adapters} | {v.__module__.rpartition(".")[2] for v in adapters}
-    modules = {value.__module__ for value in adapters} | (
-        {"proctor.adapters.parameters"} & sys.modules.keys()
-    )
+    shared = [v for of in adapters for v in vars(sys.modules[of.__module__]).values() if isfunction(v)]
+    modules = {v.__module__ for v in (*adapters, *shared) if v.__module__.startswith("proctor.adapters.")}
+    names = {value.__name__ for value in adapters} | {name.rpartition(".")[2] for name in modules}
     return {call for module in modules for call in calls_of(sys.modules[module]) if call.adapter in names}
 
 
@@ -122,6 +123,24 @@ def test_each_function_has_a_role_of_its_own(stack: Stack) -> None:
 def test_the_dict_of_appliers_equals_the_apply_statements(stack: Stack, package: str) -> None:
     sids = {sid for sid in by_sid(stack, package) if sid.startswith("Apply")}
     assert sids == {f"Apply{action}" for action in appliers(stack, package)}
+
+
+@pytest.mark.parametrize("package", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("host", "complaint"),
+    [
+        ("sts.cn-north-1.amazonaws.com", "this Region's STS"),
+        ("sts.cn-north-1.amazonaws.com.cn", "not a GetC"),
+    ],
+)
+def test_in_china_a_caller_is_proven_at_chinas_sts(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, package: str, host: str, complaint: str
+) -> None:
+    for name, value in {**environment(stack, package), "AWS_REGION": "cn-north-1"}.items():
+        monkeypatch.setenv(name, value)
+    wiring, *_ = importlib.import_module(f"{package}.app")._wiring.__wrapped__()
+    with pytest.raises(DeniedError, match=complaint):
+        wiring.caller(f"https://{host}/?Action=Other", package)
 
 
 @pytest.mark.parametrize("package", FUNCTIONS)

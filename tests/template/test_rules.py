@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from session_limits.trigger import NoSession, SessionSeen, parse
+from proctor.domain.triggers import NoEvent
+from session_limits.trigger import SessionSeen, parse
 from tests.template.patterns import matches, render, variables
 from tests.template.samples import names, sample
 from tests.template.stack import Stack
@@ -160,4 +161,4 @@ def test_the_sweep_is_a_constant_at_the_given_pace(stack: Stack) -> None:
 
 @pytest.mark.parametrize("name", ["start_session_failed", "start_session_access_denied"])
 def test_a_failed_call_that_came_through_would_be_no_session(name: str) -> None:
-    assert isinstance(parse(sample(name)), NoSession)
+    assert isinstance(parse(sample(name)), NoEvent)

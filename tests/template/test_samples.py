@@ -7,7 +7,8 @@ import pytest
 
 from proctor.domain.errors import InvalidInputError
 from proctor.domain.sessions import DocumentKind, document_kind, parse_target, split_session_id
-from session_limits.trigger import Manual, NoSession, PolicyChanged, SessionSeen, Sweep, parse
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
+from session_limits.trigger import Manual, SessionSeen, parse
 from tests.template.samples import EVENTS, names, sample
 from tests.template.stack import ROOT
 
@@ -18,9 +19,9 @@ READ_AS: dict[str, type] = {
     "policy_changed_without_slash": PolicyChanged,
     "resume_session": SessionSeen,
     "start_session": SessionSeen,
-    "start_session_access_denied": NoSession,
+    "start_session_access_denied": NoEvent,
     "start_session_default_document": SessionSeen,
-    "start_session_failed": NoSession,
+    "start_session_failed": NoEvent,
     "start_session_foreign_ec2": SessionSeen,
     "start_session_full_record": SessionSeen,
     "start_session_iam_user": SessionSeen,

@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from agent_reports.trigger import PolicyChanged as ReportsPolicyChanged
-from agent_reports.trigger import Sweep as ReportsSweep
 from agent_reports.trigger import parse as parse_reports
-from budget_holds.trigger import KINDS, ObservedChange, PolicyChanged
-from budget_holds.trigger import Sweep as HoldsSweep
+from budget_holds.trigger import KINDS, ObservedChange
 from budget_holds.trigger import parse as parse_holds
 from proctor.domain.observed_rows import ANNOUNCED
+from proctor.domain.triggers import PolicyChanged, Sweep
 from tests.template.patterns import matches, render
 from tests.template.samples import sample
 from tests.template.stack import Stack
@@ -72,13 +70,13 @@ def test_a_policy_goes_to_its_function(stack: Stack, name: str, rule: str | None
 
 def test_what_is_passed_on_of_a_policy_is_read_as_such(stack: Stack) -> None:
     reports = passed_on(stack, "AgentReportsPolicyRule", written("proctor/alpha/agent_reports"))
-    assert parse_reports(reports) == ReportsPolicyChanged("alpha")
+    assert parse_reports(reports) == PolicyChanged("/proctor/alpha/agent_reports")
     told = passed_on(stack, "AgentReportsPolicyRule", sample("policy_changed", "agent_reports"))
-    assert parse_reports(told) == ReportsPolicyChanged("alpha")
+    assert parse_reports(told) == PolicyChanged("/proctor/alpha/agent_reports")
     holds = passed_on(stack, "BudgetHoldsPolicyRule", written("/proctor/alpha/budget_holds/physics"))
     found = parse_holds(holds)
     assert isinstance(found, PolicyChanged)
-    assert (found.cluster, found.budget) == ("alpha", "physics")
+    assert (found.cluster, found.definition) == ("alpha", "physics")
 
 
 @pytest.mark.parametrize("kind", ANNOUNCED)
@@ -106,8 +104,8 @@ def test_sweeps_are_constants_at_their_pace(stack: Stack, rule: str, rate: str) 
     (target,) = properties["Targets"]
     assert properties["ScheduleExpression"] == rate
     event = json.loads(target["Input"])
-    assert isinstance(parse_reports(event), ReportsSweep)
-    assert isinstance(parse_holds(event), HoldsSweep)
+    assert isinstance(parse_reports(event), Sweep)
+    assert isinstance(parse_holds(event), Sweep)
 
 
 def test_changes_are_heard_on_the_bus_that_they_are_told_on(stack: Stack) -> None:

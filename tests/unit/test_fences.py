@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[2]
 
 SEEDED = [
     ("layers/proctor/proctor/domain/leases.py", "import boto3"),
-    ("layers/proctor/proctor/ports.py", "import proctor.adapters.items"),
+    ("layers/proctor/proctor/ports/__init__.py", "import proctor.adapters.items"),
+    ("layers/proctor/proctor/ports/budgets.py", "import proctor.wire.parsing"),
     ("layers/proctor/proctor/adapters/items.py", "import aws_lambda_powertools"),
     ("layers/proctor/proctor/runtime/settings.py", "import proctor.adapters.items"),
     ("functions/session_limits/decide.py", "import proctor.ports"),

@@ -9,7 +9,7 @@ import pytest
 from proctor.adapters.agents_table import DynamoAgents
 from proctor.adapters.items import from_item, to_item
 from proctor.adapters.observed_writer import DynamoObserved
-from proctor.ports import AgentRegistry, ObservedStore
+from proctor.ports.agents import AgentRegistry, ObservedStore
 from tests.adapters.aws import CountedClients
 from tests.adapters.conftest import create_table
 from tests.fakes.agents import FakeAgentRegistry, FakeObservedStore

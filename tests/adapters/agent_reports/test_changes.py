@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.adapters.observed_changes import EventBridgeChanges
-from proctor.ports import ChangeAnnouncer
+from proctor.ports.agents import ChangeAnnouncer
 from proctor.wire.observed_event import OBSERVED_CHANGED
 from proctor.wire.parsing import parse
 from tests.adapters.aws import CountedClients, ScriptedClients, json_error

@@ -26,7 +26,8 @@ from proctor.domain.budgets_memory import BudgetMemory, Doubt, Fired, HandKind, 
 from proctor.domain.budgets_period import Period
 from proctor.domain.errors import LostRaceError, NotFoundError, TerminalError
 from proctor.domain.policy import PolicyInForce
-from proctor.ports import BudgetDefinitions, BudgetMemoryStore, IntentStore
+from proctor.ports.budgets import BudgetDefinitions, BudgetMemoryStore
+from proctor.ports.slurm import IntentStore
 from tests.adapters.retries import LossyClients, no_backoff
 from tests.adapters.slurm_side.conftest import put
 from tests.fakes.budget_values import NOW, START, usd

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from budget_holds import FUNCTION
 from budget_holds.definition import BudgetDefinition
 from budget_holds.policy import BudgetHoldsPolicy
 from budget_holds.snapshot import Snapshot
@@ -20,7 +21,7 @@ from tests.simulation.budgets.agent import SimulatedAgent
 from tests.simulation.budgets.billing import UPDATE_EVERY_SECONDS, Billing
 from tests.simulation.budgets.checks_acts import CommandChecks
 from tests.simulation.budgets.checks_decisions import check_decision
-from tests.simulation.budgets.evaluators import FUNCTION, Environment, Evaluation
+from tests.simulation.budgets.evaluators import Environment, Evaluation
 from tests.simulation.budgets.observed import ObservedSlurm
 from tests.simulation.budgets.operators import Operators
 from tests.simulation.budgets.scenario import CLUSTER, HOUR, POLICY, Scenario

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import budget_holds.decide as product
-from budget_holds.app import _request
+from budget_holds import FUNCTION
 from budget_holds.observe import Observer, Ports
 from budget_holds.snapshot import Snapshot
 from budget_holds.trigger import Trigger, parse
@@ -30,8 +30,6 @@ from tests.simulation.core.faults import Gate
 
 if TYPE_CHECKING:
     from tests.simulation.budgets.campus import Campus
-
-FUNCTION = "budget_holds"
 
 
 @dataclass
@@ -116,7 +114,7 @@ class Environment:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=lambda trigger: _request(trigger, lambda proof, _: proof),
+            caller=lambda proof, _: proof,
             reaction=reaction,
             parking=tap(campus.parking, "parking"),
             telemetry=self._telemetry,

@@ -30,8 +30,8 @@ from proctor.runtime.executor import Executor, Stores
 from proctor.runtime.handler import Wiring, handle
 from proctor.runtime.reaction import Reaction
 from proctor.wire.policy import policy_parser
-from session_limits.app import _request
-from session_limits.observe import FUNCTION, Observer, Ports
+from session_limits import FUNCTION
+from session_limits.observe import Observer, Ports
 from session_limits.policy import SessionLimitsPolicy
 from session_limits.snapshot import Snapshot
 from session_limits.trigger import Trigger, parse
@@ -153,7 +153,7 @@ class Environment:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=lambda trigger: _request(trigger, lambda proof, function: proof),
+            caller=lambda proof, _: proof,
             reaction=reaction,
             parking=SqsParkingLot(self._clients, "parking"),
             telemetry=self.telemetry,

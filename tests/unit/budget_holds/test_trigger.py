@@ -11,14 +11,12 @@ from budget_holds.snapshot import Order, OrderKind
 from budget_holds.trigger import (
     BudgetMessage,
     Manual,
-    Nothing,
     ObservedChange,
-    PolicyChanged,
-    Sweep,
     Trigger,
     parse,
 )
 from proctor.domain.errors import InvalidInputError
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
 
 EVENTS = Path(__file__).parents[3] / "events" / "budget_holds"
 
@@ -37,7 +35,7 @@ def sample(name: str) -> dict[str, Any]:
         ("budgets_euro.json", BudgetMessage("Lehrstuhl für Informatik", "123456789012")),
         ("sweep.json", Sweep()),
         ("observed_changed.json", ObservedChange("alpha", "usage")),
-        ("observed_jobs_changed.json", Nothing("Observed jobs")),
+        ("observed_jobs_changed.json", NoEvent("Observed jobs")),
         ("policy_changed.json", PolicyChanged("/proctor/alpha/budget_holds")),
         ("budget_changed.json", PolicyChanged("/proctor/alpha/budget_holds/lab1")),
     ],
@@ -74,8 +72,8 @@ def test_every_sample_is_tested() -> None:
 
 def test_the_definitions_parameter_names_its_budget() -> None:
     changed = PolicyChanged("/proctor/alpha/budget_holds/lab1")
-    assert (changed.cluster, changed.budget) == ("alpha", "lab1")
-    assert PolicyChanged("/proctor/alpha/budget_holds").budget is None
+    assert (changed.cluster, changed.definition) == ("alpha", "lab1")
+    assert PolicyChanged("/proctor/alpha/budget_holds").definition is None
 
 
 def message(text: str) -> dict[str, Any]:
@@ -144,4 +142,4 @@ def test_odd_requests_are_refused(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("operation", ["LabelParameterVersion", "Delete"])
 def test_labels_and_deletions_ask_for_nothing(operation: str) -> None:
-    assert parse(written("proctor/a/budget_holds", operation)) == Nothing(operation)
+    assert parse(written("proctor/a/budget_holds", operation)) == NoEvent(operation)

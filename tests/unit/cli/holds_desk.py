@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from budget_holds.app import _request
+from budget_holds import FUNCTION
 from budget_holds.decide import decide
 from budget_holds.definition import BudgetDefinition
 from budget_holds.observe import Observer, Ports
 from budget_holds.policy import BudgetHoldsPolicy
-from budget_holds.trigger import FUNCTION, parse
+from budget_holds.trigger import parse
 from proctor.adapters.budget_exemptions_table import DynamoBudgetExemptions
 from proctor.adapters.budget_memory_table import DynamoBudgetMemory
 from proctor.adapters.budget_parameters import ParameterBudgets
@@ -216,7 +216,7 @@ class HoldsDesk:
         return Wiring(
             function=FUNCTION,
             parse=parse,
-            request=lambda trigger: _request(trigger, lambda proof, _: proof),
+            caller=lambda proof, _: proof,
             reaction=lambda: Reaction(Observer(ports), decide, Executor(appliers, stores), lambda _: None),
             parking=FakeParkingLot(),
             telemetry=telemetry,

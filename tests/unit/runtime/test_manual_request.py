@@ -2,8 +2,8 @@ import pytest
 
 from proctor.domain.decision import Mode
 from proctor.domain.errors import DeniedError
-from proctor.runtime.handler import Request
-from proctor.runtime.manual import manual_request
+from proctor.domain.triggers import ManualTrigger, Sweep
+from proctor.runtime.handler import Request, request_behind
 
 
 def request(
@@ -14,15 +14,17 @@ def request(
             raise DeniedError(f"{function}: {proof} proves nobody")
         return arn
 
-    return manual_request(
-        function="session_limits",
-        requested_by="ops",
-        justification="ticket",
-        is_dry_run=is_dry_run,
-        lift=lift,
-        caller_proof=proof,
-        caller=caller,
+    trigger = ManualTrigger(
+        requested_by="ops", justification="ticket", is_dry_run=is_dry_run, lift=lift, caller_proof=proof
     )
+    return request_behind(trigger, "session_limits", caller)
+
+
+def test_proctor_itself_asks_when_nobody_does() -> None:
+    def caller(proof: str, function: str) -> str:
+        raise AssertionError(f"{function}: {proof}")
+
+    assert request_behind(Sweep(), "session_limits", caller) == Request()
 
 
 def test_who_asks_is_stored_as_a_claim() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.domain.errors import InvalidInputError
-from session_limits.trigger import Manual, NoSession, PolicyChanged, SessionSeen, Sweep, parse
+from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
+from session_limits.trigger import Manual, SessionSeen, parse
 from tests.fakes.events import event_of
 from tests.fakes.values import cluster_target, role_arn, session
 from tests.strategies import json_values
@@ -77,7 +78,7 @@ def test_empty_null_and_missing_all_mean_absent(path: str, absent: Any) -> None:
 
 @pytest.mark.parametrize("name", ["start_session_failed", "start_session_access_denied"])
 def test_a_call_that_failed_is_no_session(name: str) -> None:
-    assert isinstance(parse(sample(name)), NoSession)
+    assert isinstance(parse(sample(name)), NoEvent)
 
 
 def test_null_parameters_of_a_denied_call_are_no_error() -> None:
@@ -85,7 +86,7 @@ def test_null_parameters_of_a_denied_call_are_no_error() -> None:
     denied = changed("detail.responseElements", None, denied)
     denied = changed("detail.errorCode", "AccessDenied", denied)
 
-    assert parse(denied) == NoSession("StartSession")
+    assert parse(denied) == NoEvent("StartSession")
 
 
 def test_null_request_parameters_of_a_session_leave_its_target_unknown() -> None:
@@ -205,7 +206,7 @@ def test_a_policy_change_names_parameter_and_cluster(name: str) -> None:
 
 @pytest.mark.parametrize("operation", ["LabelParameterVersion", "Delete"])
 def test_proctors_own_label_and_a_deletion_wake_nothing(operation: str) -> None:
-    assert parse(changed("detail.operation", operation, sample("policy_changed"))) == NoSession(operation)
+    assert parse(changed("detail.operation", operation, sample("policy_changed"))) == NoEvent(operation)
 
 
 def test_a_manual_request_is_a_dry_run_unless_it_says_otherwise() -> None:
@@ -253,7 +254,7 @@ def test_whatever_stands_in_a_field_it_is_read_or_refused_and_nothing_crashes(pa
     except InvalidInputError as error:
         assert error.fix  # noqa: PT017 - refusing is right, another error is not
     else:
-        assert isinstance(trigger, SessionSeen | NoSession)
+        assert isinstance(trigger, SessionSeen | NoEvent)
 
 
 @given(st.dictionaries(st.sampled_from(["source", "detail-type", "detail", "scope", "actions"]), json_values))

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from proctor.adapters.aws_errors import translated
-from proctor.adapters.items import expiry, from_item, to_attribute, to_item
+from proctor.adapters.exemptions_table import exemption_rows
+from proctor.adapters.items import expiry, to_item
 from proctor.domain.budgets_exemptions import BudgetExemption, ExemptKind
 
 if TYPE_CHECKING:
@@ -33,21 +34,8 @@ class DynamoBudgetExemptions:
     def exemptions(self) -> Sequence[BudgetExemption]:
         """All rows of the function."""
         if self._kept_at is None or self._monotonic() - self._kept_at >= _KEPT_SECONDS:
-            found: list[BudgetExemption] = []
-            with translated("dynamodb:Query"):
-                pages = (
-                    self._clients.dynamodb()
-                    .get_paginator("query")
-                    .paginate(
-                        TableName=self._table,
-                        KeyConditionExpression="#f = :f",
-                        ExpressionAttributeNames={"#f": "function"},
-                        ExpressionAttributeValues={":f": to_attribute(_FUNCTION)},
-                    )
-                )
-                for page in pages:
-                    found += [_exemption(from_item(item)) for item in page["Items"]]
-            self._kept, self._kept_at = tuple(found), self._monotonic()
+            rows = exemption_rows(self._clients, self._table, _FUNCTION)
+            self._kept, self._kept_at = tuple(map(_exemption, rows)), self._monotonic()
         return self._kept
 
     def put(self, exemption: BudgetExemption) -> None:

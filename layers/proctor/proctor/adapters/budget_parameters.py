@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proctor.adapters.aws_errors import translated
-from proctor.adapters.parameters import _read as read_parameters
-from proctor.domain.errors import InvalidInputError, TerminalError
+from proctor.adapters.parameters import draft_of, label_in_force, newest_draft, read_parameters
+from proctor.domain.errors import InvalidInputError
 from proctor.domain.policy import IN_FORCE, PolicyDraft, PolicyInForce, policy_parameter
 
 if TYPE_CHECKING:
@@ -49,26 +49,17 @@ class ParameterBudgets[P]:
         newest = self._newest(cluster)
         labelled = read_parameters(self._clients, [f"{name}:{IN_FORCE}" for name in newest])
         return [
-            self._draft(cluster, name, found, labelled.get(name)) for name, found in sorted(newest.items())
+            draft_of(cluster, name, found, labelled.get(name), self._parse)
+            for name, found in sorted(newest.items())
         ]
 
     def draft(self, parameter_name: str) -> PolicyDraft | None:
         """One definition's newest version; two calls."""
-        cluster = parameter_name.split("/")[2]
-        newest = read_parameters(self._clients, [parameter_name]).get(parameter_name)
-        if newest is None:
-            return None
-        labelled = read_parameters(self._clients, [f"{parameter_name}:{IN_FORCE}"]).get(parameter_name)
-        return self._draft(cluster, parameter_name, newest, labelled)
+        return newest_draft(self._clients, parameter_name.split("/")[2], parameter_name, self._parse)
 
     def put_in_force(self, parameter_name: str, version: int) -> None:
         """Move the label; the next read here sees it."""
-        with translated("ssm:LabelParameterVersion"):
-            answer = self._clients.ssm().label_parameter_version(
-                Name=parameter_name, ParameterVersion=version, Labels=[IN_FORCE]
-            )
-        if answer.get("InvalidLabels"):
-            raise TerminalError(f"ssm:LabelParameterVersion refused the label on {parameter_name}:{version}")
+        label_in_force(self._clients, parameter_name, version)
         self._kept_at = None
 
     def _in_force(self, cluster: str) -> dict[str, PolicyInForce[P] | str]:
@@ -93,14 +84,3 @@ class ParameterBudgets[P]:
             for page in pages:
                 found |= {p["Name"]: (p["Version"], p["Value"]) for p in page["Parameters"]}
         return found
-
-    def _draft(
-        self, cluster: str, name: str, newest: tuple[int, str], labelled: tuple[int, str] | None
-    ) -> PolicyDraft:
-        version, value = newest
-        error: str | None = None
-        try:
-            self._parse(value)
-        except InvalidInputError as invalid:
-            error = str(invalid)
-        return PolicyDraft(cluster, name, version, labelled is not None and labelled[0] == version, error)

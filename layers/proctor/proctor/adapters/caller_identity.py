@@ -21,6 +21,14 @@ _SKEW = timedelta(seconds=60)
 _ANSWER_AT_MOST = 65536
 
 
+def sts_endpoint(env: Mapping[str, str]) -> str:
+    """This Region's STS, which is under another suffix in China; the SDK's variables for an endpoint come first."""
+    region = env.get("AWS_REGION", "us-east-1")
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    override = env.get("AWS_ENDPOINT_URL_STS") or env.get("AWS_ENDPOINT_URL")
+    return override or f"https://sts.{region}.{suffix}"
+
+
 class StsCallerProof:
     """Verifies proofs against one STS endpoint; any other host is refused before a connection is made."""
 

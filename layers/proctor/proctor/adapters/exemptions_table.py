@@ -32,7 +32,8 @@ class DynamoExemptions:
         """All rows of a function, cached for 60 s."""
         kept = self._read.get(function)
         if kept is None or self._monotonic() - kept[0] >= _KEPT_SECONDS:
-            kept = (self._monotonic(), tuple(self._query(function)))
+            rows = exemption_rows(self._clients, self._table, function)
+            kept = (self._monotonic(), tuple(map(_exemption, rows)))
             self._read[function] = kept
         return kept[1]
 
@@ -52,22 +53,24 @@ class DynamoExemptions:
         with translated("dynamodb:PutItem"):
             self._clients.dynamodb().put_item(TableName=self._table, Item=to_item(row))
 
-    def _query(self, function: str) -> list[Exemption]:
-        found: list[Exemption] = []
-        with translated("dynamodb:Query"):
-            pages = (
-                self._clients.dynamodb()
-                .get_paginator("query")
-                .paginate(
-                    TableName=self._table,
-                    KeyConditionExpression="#f = :f",
-                    ExpressionAttributeNames={"#f": "function"},
-                    ExpressionAttributeValues={":f": to_attribute(function)},
-                )
+
+def exemption_rows(clients: "AwsClients", table: str, function: str) -> list[dict[str, Any]]:
+    """All rows of a function, all pages."""
+    found: list[dict[str, Any]] = []
+    with translated("dynamodb:Query"):
+        pages = (
+            clients.dynamodb()
+            .get_paginator("query")
+            .paginate(
+                TableName=table,
+                KeyConditionExpression="#f = :f",
+                ExpressionAttributeNames={"#f": "function"},
+                ExpressionAttributeValues={":f": to_attribute(function)},
             )
-            for page in pages:
-                found.extend(_exemption(from_item(item)) for item in page["Items"])
-        return found
+        )
+        for page in pages:
+            found += map(from_item, page["Items"])
+    return found
 
 
 def _exemption(row: Mapping[str, Any]) -> Exemption:

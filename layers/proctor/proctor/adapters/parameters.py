@@ -43,7 +43,7 @@ class ParameterPolicies[P]:
         """
         if self._kept_at is None or self._monotonic() - self._kept_at >= _KEPT_SECONDS:
             found: dict[str, PolicyInForce[P]] = {}
-            for name, (version, value) in _read(
+            for name, (version, value) in read_parameters(
                 self._clients, [f"{n}:{IN_FORCE}" for n in self._names]
             ).items():
                 cluster = self._names[name]
@@ -57,28 +57,11 @@ class ParameterPolicies[P]:
 
     def draft(self, cluster: str) -> PolicyDraft | None:
         """The newest version, and whether the label stands on it; two calls."""
-        name = policy_parameter(cluster, self._function)
-        newest = _read(self._clients, [name]).get(name)
-        if newest is None:
-            return None
-        version, value = newest
-        labelled = _read(self._clients, [f"{name}:{IN_FORCE}"]).get(name)
-        is_in_force = labelled is not None and labelled[0] == version
-        error: str | None = None
-        try:
-            self._parse(value)
-        except InvalidInputError as invalid:
-            error = str(invalid)
-        return PolicyDraft(cluster, name, version, is_in_force, error)
+        return newest_draft(self._clients, cluster, policy_parameter(cluster, self._function), self._parse)
 
     def put_in_force(self, parameter_name: str, version: int) -> None:
         """Move the label; the next read here sees it."""
-        with translated("ssm:LabelParameterVersion"):
-            answer = self._clients.ssm().label_parameter_version(
-                Name=parameter_name, ParameterVersion=version, Labels=[IN_FORCE]
-            )
-        if answer.get("InvalidLabels"):
-            raise TerminalError(f"ssm:LabelParameterVersion refused the label on {parameter_name}:{version}")
+        label_in_force(self._clients, parameter_name, version)
         self._kept_at = None
 
 
@@ -92,11 +75,47 @@ class ParameterPause:
 
     def paused_clusters(self) -> Mapping[str, str]:
         """Read at every call; a missing parameter means not paused."""
-        found = _read(self._clients, list(self._names))
+        found = read_parameters(self._clients, list(self._names))
         return {self._names[n]: v for n, (_, v) in found.items() if v.strip().lower() != NOT_PAUSED}
 
 
-def _read(clients: "AwsClients", names: list[str]) -> dict[str, tuple[int, str]]:
+def newest_draft(
+    clients: "AwsClients", cluster: str, name: str, parse: Callable[[str], object]
+) -> PolicyDraft | None:
+    """The newest version of a parameter, and whether the label stands on it; two calls."""
+    newest = read_parameters(clients, [name]).get(name)
+    if newest is None:
+        return None
+    labelled = read_parameters(clients, [f"{name}:{IN_FORCE}"]).get(name)
+    return draft_of(cluster, name, newest, labelled, parse)
+
+
+def draft_of(
+    cluster: str,
+    name: str,
+    newest: tuple[int, str],
+    labelled: tuple[int, str] | None,
+    parse: Callable[[str], object],
+) -> PolicyDraft:
+    """A draft from (version, value) of the newest version and of the one under the label."""
+    version, value = newest
+    error: str | None = None
+    try:
+        parse(value)
+    except InvalidInputError as invalid:
+        error = str(invalid)
+    return PolicyDraft(cluster, name, version, labelled is not None and labelled[0] == version, error)
+
+
+def label_in_force(clients: "AwsClients", name: str, version: int) -> None:
+    """Move the label `in-force` to a version. Raises TerminalError when it is refused."""
+    with translated("ssm:LabelParameterVersion"):
+        answer = clients.ssm().label_parameter_version(Name=name, ParameterVersion=version, Labels=[IN_FORCE])
+    if answer.get("InvalidLabels"):
+        raise TerminalError(f"ssm:LabelParameterVersion refused the label on {name}:{version}")
+
+
+def read_parameters(clients: "AwsClients", names: list[str]) -> dict[str, tuple[int, str]]:
     """Name without selector → (version, value); names that don't exist are left out."""
     found: dict[str, tuple[int, str]] = {}
     for start in range(0, len(names), _READ_AT_ONCE):

@@ -6,7 +6,7 @@ from proctor.domain.actions import Action
 from proctor.domain.agent_writes import ApproveAgentKey
 from proctor.domain.agents import AgentRecord, fingerprint
 from proctor.domain.errors import ContendedError, LostRaceError, TerminalError
-from proctor.ports import AgentRegistry
+from proctor.ports.agents import AgentRegistry
 
 
 class KeyApproval:

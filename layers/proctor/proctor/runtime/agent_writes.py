@@ -18,7 +18,8 @@ from proctor.domain.agent_writes import (
     SilenceWrite,
 )
 from proctor.domain.errors import LostRaceError
-from proctor.ports import AgentRegistry, ChangeAnnouncer, ObservedStore, Telemetry
+from proctor.ports import Telemetry
+from proctor.ports.agents import AgentRegistry, ChangeAnnouncer, ObservedStore
 
 _PROOF_MISSING = frozenset({Cause.FORGED, Cause.CROSS_ROLE, Cause.CROSS_NODE, Cause.FOREIGN_ROW})
 """What no agent of ours sends: somebody tries."""

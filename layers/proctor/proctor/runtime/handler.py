@@ -15,6 +15,7 @@ from typing import Any
 
 from proctor.domain.decision import Mode, Outcome, RunContext, lowest
 from proctor.domain.errors import InvalidInputError, ProctorError, TerminalError, TransientError
+from proctor.domain.triggers import ManualTrigger
 from proctor.ports import ParkingLot, Telemetry
 from proctor.runtime.executor import as_summary
 from proctor.runtime.reaction import Reaction, Trigger
@@ -36,13 +37,13 @@ class Request:
 class Wiring[T: Trigger, S]:
     """What `app.py` puts together for one function.
 
-    `parse` raises InvalidInputError. `reaction` is called once per batch, so that a batch reads each list once. `request`
-    says who asks; it raises DeniedError for a break-glass request that doesn't prove its caller.
+    `parse` raises InvalidInputError. `reaction` is called once per batch, so that a batch reads each list once. `caller` is
+    given a break-glass request's proof and the function: the ARN proven, or DeniedError.
     """
 
     function: str
     parse: Callable[[Mapping[str, Any]], T]
-    request: Callable[[T], Request]
+    caller: Callable[[str, str], str]
     reaction: Callable[[], Reaction[T, S]]
     parking: ParkingLot
     telemetry: Telemetry
@@ -118,8 +119,27 @@ def _one[T: Trigger, S](raw: Any, wiring: Wiring[T, S], reaction: Reaction[T, S]
     if not isinstance(raw, dict):
         raise InvalidInputError("event", raw, "send one JSON object")
     trigger = wiring.parse(raw)
-    context = _context(wiring, wiring.request(trigger), trigger.name)
-    return reaction.run(trigger, context)
+    request = request_behind(trigger, wiring.function, wiring.caller)
+    return reaction.run(trigger, _context(wiring, request, trigger.name))
+
+
+def request_behind(trigger: Trigger, function: str, caller: Callable[[str, str], str]) -> Request:
+    """Who asks. `requested_by` is kept as a claim; break-glass needs a proof, whose ARN becomes the actor.
+
+    Raises DeniedError when the proof is none.
+    """
+    if not isinstance(trigger, ManualTrigger):
+        return Request()
+    bound = Mode.DRY_RUN if trigger.is_dry_run else Mode.APPLY
+    if trigger.lift is None or trigger.caller_proof is None:
+        actor = f"{trigger.requested_by} (claimed)"
+        return Request(actor=actor, justification=trigger.justification, bound=bound)
+    return Request(
+        actor=caller(trigger.caller_proof, function),
+        justification=trigger.justification,
+        bound=bound,
+        lifted=frozenset({trigger.lift}),
+    )
 
 
 def _context[T: Trigger, S](wiring: Wiring[T, S], request: Request, trigger: str) -> RunContext:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from proctor.domain.actions import Action, Basis, LabelPolicyVersion
 from proctor.domain.errors import ContendedError, LostRaceError, TerminalError, TransientError
 from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent
-from proctor.ports import BudgetDefinitions, BudgetMemoryStore, IntentStore, PolicyStore
+from proctor.ports import PolicyStore
+from proctor.ports.budgets import BudgetDefinitions, BudgetMemoryStore
+from proctor.ports.slurm import IntentStore
 from proctor.runtime.appliers import PolicyLabel
 
 type _Tell = Callable[[str], None]

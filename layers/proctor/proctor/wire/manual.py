@@ -6,7 +6,7 @@
 Either `scope` (re-decided by the rules) or `actions` (typed, limited to the function's appliers).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
@@ -67,3 +67,49 @@ class ManualRequest(BaseModel):
 
 
 MANUAL_REQUEST: TypeAdapter[ManualRequest] = TypeAdapter(ManualRequest)
+
+
+class ManualEnvelope(Protocol):
+    """What every function's manual request has, whatever may be asked of the function."""
+
+    @property
+    def requested_by(self) -> str:
+        """Who says to ask."""
+        ...
+
+    @property
+    def justification(self) -> str:
+        """Why."""
+        ...
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is to be done."""
+        ...
+
+    @property
+    def break_glass(self) -> BreakGlass | None:
+        """The limit to lift, with its proof."""
+        ...
+
+
+class Asked(TypedDict):
+    """The fields of a ManualTrigger."""
+
+    requested_by: str
+    justification: str
+    is_dry_run: bool
+    lift: str | None
+    caller_proof: str | None
+
+
+def asked(request: ManualEnvelope) -> Asked:
+    """Who asks, why, and how far it may go."""
+    glass = request.break_glass
+    return {
+        "requested_by": request.requested_by,
+        "justification": request.justification,
+        "is_dry_run": request.dry_run,
+        "lift": glass.lift if glass else None,
+        "caller_proof": glass.caller_proof if glass else None,
+    }

@@ -6,9 +6,15 @@
 The value is never in the event. The name may lack its leading slash.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+
+from proctor.domain.errors import InvalidInputError
+from proctor.domain.triggers import NoEvent, PolicyChanged
+from proctor.wire.parsing import parse
+
+_IGNORED_OPERATIONS = frozenset({"LabelParameterVersion", "Delete"})
 
 
 def _with_slash(name: object) -> object:
@@ -34,3 +40,21 @@ class ParameterChange(BaseModel):
 
 
 PARAMETER_CHANGE: TypeAdapter[ParameterChange] = TypeAdapter(ParameterChange)
+
+
+def policy_change(raw: Any, function: str, *, has_definitions: bool = False) -> PolicyChanged | NoEvent:
+    """A written policy of `function`, or one of its definitions one level below where it has any; else nothing to do.
+
+    Raises InvalidInputError for a parameter that is none of these.
+    """
+    detail = parse(PARAMETER_CHANGE, raw).detail
+    if detail.operation in _IGNORED_OPERATIONS:
+        return NoEvent(detail.operation)
+    parts = detail.name.split("/")
+    is_ours = len(parts) in ({4, 5} if has_definitions else {4}) and all(parts[2:])
+    if not is_ours or parts[1] != "proctor" or parts[3] != function:
+        below = " and one level below" if has_definitions else ""
+        raise InvalidInputError(
+            "detail.name", detail.name, f"the rule must match /proctor/<cluster>/{function}{below}"
+        )
+    return PolicyChanged(detail.name)

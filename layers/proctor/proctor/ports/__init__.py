@@ -1,6 +1,8 @@
 """What functions may ask of the world. Adapters and fakes both implement these; no port knows AWS error codes.
 
 Every port raises ThrottledError, TransientError, DeniedError or TerminalError; an empty answer means "there are none".
+Here is what the executor and the sessions' side need. Other ports are beside, by noun: a function imports those it reads,
+so that none of them makes another function's cold start longer.
 """
 
 from __future__ import annotations
@@ -12,12 +14,6 @@ if TYPE_CHECKING:  # a port is a shape: importing it must not import everything 
     from datetime import datetime
 
     from proctor.domain.actions import Action
-    from proctor.domain.agent_protocol import Intent
-    from proctor.domain.agent_writes import ReportWrite
-    from proctor.domain.agents import AgentRecord, AgentSeen, ListedNode
-    from proctor.domain.budgets_exemptions import BudgetExemption
-    from proctor.domain.budgets_memory import BudgetMemory
-    from proctor.domain.budgets_reading import BudgetAnswer
     from proctor.domain.claims import Claim, ClaimKey, ClaimState
     from proctor.domain.decision import Outcome, RunContext, Verdict
     from proctor.domain.exemptions import Exemption
@@ -25,8 +21,6 @@ if TYPE_CHECKING:  # a port is a shape: importing it must not import everything 
     from proctor.domain.ledger import LedgerEntry, PersonLedger
     from proctor.domain.policy import PolicyDraft, PolicyInForce
     from proctor.domain.sessions import GovernedClusters, Session, Target
-    from proctor.domain.slurm_actions import StoredIntents
-    from proctor.domain.slurm_state import SlurmView
 
 
 class SessionManager(Protocol):
@@ -194,104 +188,3 @@ class Telemetry(Protocol):
 
     def warn(self, message: str, **fields: Any) -> None:
         """One warning line."""
-
-
-# --- Slurm side: intents, observed state, budgets
-class IntentStore(Protocol):
-    """What functions want of Slurm: one item a subject, written by one owner over a known revision."""
-
-    def intents(self, cluster: str) -> StoredIntents:
-        """Every intent for a cluster's controller, by sort key, read consistently; None for one that can't be read."""
-
-    def get(self, pk: str, sk: str) -> Intent | None:
-        """One intent, read consistently. Raises TerminalError for one that can't be read."""
-
-    def put(self, intent: Intent, expected_rev: int) -> None:
-        """Write while the stored revision is `expected_rev` and the owner the same (0: there is none). Raises LostRaceError."""
-
-
-class SlurmState(Protocol):
-    """Slurm as the agents last saw it; written by agent_reports alone."""
-
-    def view(self, cluster: str, *, usage_since: datetime | None) -> SlurmView:
-        """One cluster. Usage rows of hours from `usage_since` on; none when it is None. Old rows are the rule's business."""
-
-
-class BudgetLedger(Protocol):
-    """AWS Budgets of one account. An answer that can't be had is a BudgetUnread, so that one budget doesn't stop the others."""
-
-    def read(self, names: Iterable[str], *, afresh: bool = False) -> Mapping[str, BudgetAnswer]:
-        """Every named budget; two calls each. Never raises for a budget that can't be read. `afresh`: not a kept answer."""
-
-
-class BudgetMemoryStore(MemorySwap, Protocol):
-    """What budget_holds remembers; its memory data is a BudgetMemory."""
-
-    def get(self, subject: str) -> BudgetMemory:
-        """One budget's memory, read consistently; an empty one of revision 0 when none is stored."""
-
-    def all(self, cluster: str) -> Mapping[str, BudgetMemory]:
-        """Every memory of a cluster, by subject, all pages."""
-
-
-class BudgetDefinitions[P](Protocol):
-    """Validated definitions of budgets: one parameter each, behind the label `in-force` as any policy."""
-
-    def in_force(self) -> Mapping[str, Mapping[str, PolicyInForce[P] | str]]:
-        """Cluster → budget → definition in force, or why it can't be read. Cached at most 60 s."""
-
-    def drafts(self, cluster: str) -> Sequence[PolicyDraft]:
-        """The newest version of every definition of a cluster, validated. Never cached."""
-
-    def draft(self, parameter_name: str) -> PolicyDraft | None:
-        """The newest version of one definition, validated; None when it doesn't exist. Never cached."""
-
-    def put_in_force(self, parameter_name: str, version: int) -> None:
-        """Move the label `in-force` to a version."""
-
-
-class BudgetExemptionStore(Protocol):
-    """Exemptions from budget holds."""
-
-    def exemptions(self) -> Sequence[BudgetExemption]:
-        """All rows, expired ones included: expiry is the rule's business. Cached at most 60 s."""
-
-
-class AgentRegistry(Protocol):
-    """The agents that enrolled, with their keys."""
-
-    def get(self, cluster: str, instance_id: str) -> AgentRecord | None:
-        """One agent, read consistently."""
-
-    def all(self) -> Sequence[AgentSeen]:
-        """Every agent, all pages, without keys; about one call per 2,000 agents."""
-
-    def enrol(self, record: AgentRecord) -> None:
-        """Write a new agent. Raises LostRaceError when there is one already, whatever its key."""
-
-    def swap(self, record: AgentRecord) -> None:
-        """Write an agent while its stored revision is still `record.rev`; the new one is one higher. Raises LostRaceError."""
-
-    def approve(self, record: AgentRecord, key: bytes) -> None:
-        """Make `key` the agent's own and end the dispute, while its revision is still `record.rev`. Raises LostRaceError."""
-
-
-class ObservedStore(Protocol):
-    """Observed state, written; agent_reports alone does."""
-
-    def apply(self, write: ReportWrite) -> None:
-        """Rows and progress, while the agent is as it was read; one call per 99 rows. Raises LostRaceError: apply it again."""
-
-
-class ChangeAnnouncer(Protocol):
-    """Change events `proctor.observed`: at most one per cluster and kind in ten seconds. A bus that fails raises nothing."""
-
-    def announce(self, cluster: str, kinds: Iterable[str] | None, now: datetime) -> None:
-        """Tell of changes; one that comes too soon after another is held back. None tells of all that was held back."""
-
-
-class NodeList(Protocol):
-    """The nodes of a cluster."""
-
-    def nodes(self, cluster: str, looked_for: str | None = None) -> Mapping[str, ListedNode]:
-        """Instance id → node; one call per 100 nodes. Kept 60 s, but 10 s where `looked_for` is not in it: it may be new."""
