@@ -133,6 +133,8 @@ MANUAL = {"source": "proctor.manual", "requested_by": "o", "justification": "j"}
         {"actions": [{"action": "ApproveBudget", "budget": "b", "until": "2026-01-01T00:00:00Z"}]},
         {"actions": [{"action": "HoldBudget", "budget": "b"}, {"action": "ReleaseBudget", "budget": "b"}]},
         {"scope": {"kind": "all"}, "dryrun": False},
+        {"scope": {"kind": "all"}, "requested_by": "ops\nSubject: hello"},
+        {"scope": {"kind": "all"}, "justification": "one line\u2028and another"},
     ],
 )
 def test_odd_requests_are_refused(fields: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from proctor.wire.manual import BreakGlass
+from proctor.wire.manual import ManualEnvelope
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -40,18 +40,11 @@ class BudgetOrder(BaseModel):
         return self
 
 
-class BudgetManualRequest(BaseModel):
-    """The whole request. `requested_by` is stored as a claim, not as a proof."""
+class BudgetManualRequest(ManualEnvelope):
+    """The whole request."""
 
-    model_config = _STRICT
-
-    source: Literal["proctor.manual"]
-    requested_by: Annotated[str, Field(min_length=1, max_length=128)]
-    justification: Annotated[str, Field(min_length=1, max_length=512)]
-    dry_run: bool = True
     scope: BudgetScope | None = None
     actions: Annotated[tuple[BudgetOrder, ...], Field(max_length=20)] = ()
-    break_glass: BreakGlass | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> "BudgetManualRequest":

@@ -6,7 +6,7 @@
 Either `scope` (re-decided by the rules) or `actions` (typed, limited to the function's appliers).
 """
 
-from typing import Annotated, Any, Literal, Protocol, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
@@ -45,8 +45,8 @@ class BreakGlass(BaseModel):
     caller_proof: Annotated[str, Field(min_length=1, max_length=4096)]
 
 
-class ManualRequest(BaseModel):
-    """The whole request. `requested_by` is stored as a claim, not as a proof."""
+class ManualEnvelope(BaseModel):
+    """What every function's manual request has. `requested_by` is stored as a claim, not as a proof."""
 
     model_config = _STRICT
 
@@ -54,9 +54,14 @@ class ManualRequest(BaseModel):
     requested_by: Annotated[str, Field(min_length=1, max_length=256, pattern=_ONE_LINE)]
     justification: Annotated[str, Field(min_length=1, max_length=512, pattern=_ONE_LINE)]
     dry_run: bool = True
+    break_glass: BreakGlass | None = None
+
+
+class ManualRequest(ManualEnvelope):
+    """The whole request, of the functions that have no scopes and actions of their own."""
+
     scope: Scope | None = None
     actions: Annotated[tuple[ActionRequest, ...], Field(max_length=100)] = ()
-    break_glass: BreakGlass | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> "ManualRequest":
@@ -67,30 +72,6 @@ class ManualRequest(BaseModel):
 
 
 MANUAL_REQUEST: TypeAdapter[ManualRequest] = TypeAdapter(ManualRequest)
-
-
-class ManualEnvelope(Protocol):
-    """What every function's manual request has, whatever may be asked of the function."""
-
-    @property
-    def requested_by(self) -> str:
-        """Who says to ask."""
-        ...
-
-    @property
-    def justification(self) -> str:
-        """Why."""
-        ...
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether nothing is to be done."""
-        ...
-
-    @property
-    def break_glass(self) -> BreakGlass | None:
-        """The limit to lift, with its proof."""
-        ...
 
 
 class Asked(TypedDict):
