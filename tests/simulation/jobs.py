@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import batched
+from multiprocessing import get_context
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,7 +41,8 @@ class Pool:
 
     def __init__(self, suite: int, processes: int) -> None:
         self._suite = suite
-        self._executor = ProcessPoolExecutor(max_workers=processes)
+        # Not forked: a fork has none of the threads that this process may have kept from a run of its own.
+        self._executor = ProcessPoolExecutor(max_workers=processes, mp_context=get_context("spawn"))
 
     def __enter__(self) -> Self:
         return self

@@ -7,9 +7,11 @@ import pytest
 from tests.simulation.core.expressions import UnknownExpressionError, condition, update
 from tests.simulation.core.scheduler import Scheduler
 from tests.simulation.core.suite import shrink, told
+from tests.simulation.jobs import Pool
 from tests.simulation.sessions.play import play
 from tests.simulation.sessions.scenario import draw_scenario
 from tests.simulation.sessions.suite import SUITE, crash_scenario, with_crash
+from tests.simulation.suites import SUITES
 
 SMOKE_SEEDS = range(12)
 SMOKE_BUGS = ("not count Disconnected", "settle before apply", "duplicate event applies twice")
@@ -51,6 +53,14 @@ def test_one_seed_is_one_run(seed: int) -> None:
 
     assert first.story.lines == second.story.lines
     assert first.calls == second.calls > 500
+
+
+def test_a_process_plays_every_world_after_the_one_that_started_it_played_itself() -> None:
+    """A process that was forked would wait for ever for threads that stayed behind."""
+    play(draw_scenario(0))
+    for number, _ in enumerate(SUITES):
+        with Pool(number, 1) as pool:
+            assert pool.seeds(range(1), print).text().startswith("seeds=1 violations=0")
 
 
 def test_seeds_differ_and_cover_both_kinds_of_stores() -> None:
