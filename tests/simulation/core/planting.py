@@ -16,10 +16,14 @@ type Patch = tuple[Any, str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PlantedBug:
-    """`patches` is called when the bug is planted, so that it may read the originals."""
+    """`patches` is called when the bug is planted, so that it may read the originals.
+
+    `is_rare`: few seeds show it, so that it is begun first and does not keep the other processes waiting at the end.
+    """
 
     name: str
     patches: Callable[[], list[Patch]]
+    is_rare: bool = False
 
     @contextmanager
     def planted(self) -> Iterator[None]:

@@ -170,5 +170,5 @@ DECIDING = (
     PlantedBug("periods begin at midnight local time", _local_border),
     PlantedBug("a silent agent is believed", _silent_agent_believed),
     PlantedBug("an exemption never ends", _exemption_never_ends),
-    PlantedBug("a clock set back judges the former period again", _former_period_judged_again),
+    PlantedBug("a clock set back judges the former period again", _former_period_judged_again, is_rare=True),
 )

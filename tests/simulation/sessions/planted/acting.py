@@ -123,5 +123,5 @@ ACTING = (
     PlantedBug("pause ignored", _pause_ignored),
     PlantedBug("protected person ended", _protected_people_ended),
     PlantedBug("the window's budget ignored", _window_budget_ignored),
-    PlantedBug("an unconfirmed end counts at once", _unconfirmed_end_counts_at_once),
+    PlantedBug("an unconfirmed end counts at once", _unconfirmed_end_counts_at_once, is_rare=True),
 )
