@@ -4,6 +4,7 @@ Calls: a report costs one read of its agent (policies and node lists are cached 
 of agents.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -18,7 +19,7 @@ from agent_reports.trigger import (
 )
 from proctor.domain.agent_protocol import Enrolment, Header, Role
 from proctor.domain.agent_writes import Cause
-from proctor.domain.agents import AgentRecord, AgentSeen, agent_subject
+from proctor.domain.agents import AgentRecord, AgentSeen, ListedNode, agent_subject
 from proctor.domain.decision import RunContext
 from proctor.domain.errors import NotYetError, TransientError
 from proctor.domain.policy import PolicyDraft
@@ -93,14 +94,26 @@ class Observer:
         header = seen.enrolment.header
         if seen.record is not None and seen.enrolment.key in (seen.record.key, seen.record.contender):
             return self._snapshot(context, message=seen)
-        listed = self._ports.nodes.nodes(header.cluster, header.instance_id).get(header.instance_id)
+        nodes = self._ports.nodes.nodes(header.cluster, header.instance_id)
+        listed = nodes.get(header.instance_id)
         if listed is None and seen.record is None:
             message = f"an agent enrols whose node {header.cluster} does not list (yet)"
             raise TransientError(message)
+        has_host_name = listed is None or listed.node is not None
         seen = EnrolmentSeen(
-            enrolment=seen.enrolment, received_at=seen.received_at, record=seen.record, listed=listed
+            enrolment=seen.enrolment,
+            received_at=seen.received_at,
+            record=seen.record,
+            listed=listed,
+            namesake=None if has_host_name else self._namesake(header, nodes),
         )
         return self._snapshot(context, message=seen)
+
+    def _namesake(self, header: Header, nodes: Mapping[str, ListedNode]) -> str | None:
+        """Who else has this node name. A node that is gone leaves its name, and its address, to another."""
+        agents = (a for a in self._ports.agents.all() if (a.cluster, a.node) == (header.cluster, header.node))
+        others = (a.instance_id for a in agents if a.instance_id != header.instance_id)
+        return next((instance_id for instance_id in others if instance_id in nodes), None)
 
     def _of_nobody(self, header: Header, received_at: datetime, context: RunContext) -> Snapshot:
         """A report may overtake its agent's enrolment, which another evaluator then has in hand, or the queue in a moment.

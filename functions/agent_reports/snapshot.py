@@ -24,12 +24,16 @@ class ReportSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrolmentSeen:
-    """An enrolment, the agent it names if there is one, and the node as it is listed (None: not asked)."""
+    """An enrolment, the agent it names if there is one, and the node as it is listed (None: not asked).
+
+    `namesake`: another enrolled agent of the same node name whose node is listed too, where the list doesn't name hosts.
+    """
 
     enrolment: Enrolment
     received_at: datetime
     record: AgentRecord | None
     listed: ListedNode | None
+    namesake: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,10 +106,7 @@ class HyperPod:
         for node in cluster.nodes.values():
             if node.instance_id == wanted or (logical and node.node_logical_id == logical):
                 details = _summary(node, with_logical=True)
-                return {
-                    "NodeDetails": details
-                    | {"PrivatePrimaryIp": node.private_ip, "PrivateDnsHostname": _hostname(node)}
-                }
+                return {"NodeDetails": details | {"PrivatePrimaryIp": node.private_ip}}
         raise ApiError(
             "ResourceNotFound", f"Node {wanted or logical} was not found in cluster {cluster.name}."
         )
@@ -209,6 +206,7 @@ def _summary(node: Node, *, with_logical: bool) -> dict[str, Any]:
         "InstanceType": node.instance_type,
         "LaunchTime": node.launched_at.timestamp(),
         "InstanceStatus": status,
+        "PrivateDnsHostname": _hostname(node),
     }
     if with_logical and node.node_logical_id:
         summary["NodeLogicalId"] = node.node_logical_id
