@@ -8,10 +8,15 @@ from typing import Any
 from proctor.domain.agents import AgentSeen, AgentState
 from proctor.domain.errors import DeniedError
 from proctor.domain.slurm_state import FRESH_FOR
-from proctor_cli.console import shown_age, shown_time, table
+from proctor_cli.console import clean, cut, shown_age, shown_time, table
 from proctor_cli.exits import Exit
 from proctor_cli.heartbeats import Beat
 from proctor_cli.world import World
+
+_PROBLEMS_AT_MOST = 5
+_LETTERS_AT_MOST = 300
+_AGENTS_AT_MOST = 50
+"""How much of what nodes say is printed for people; a node may say anything."""
 
 _MARKS = {
     AgentState.DISPUTED: "another key claims to be this agent",
@@ -22,22 +27,34 @@ _MARKS = {
 def run(args: argparse.Namespace, world: World) -> Exit:
     """Print agents that enrolled and agents that report; with --problems only those that have some."""
     clusters = (world.stack.cluster(args.cluster),) if args.cluster else world.stack.clusters
-    enrolled, note = _enrolled(world)
-    found: list[dict[str, Any]] = []
-    for cluster in clusters:
-        beats = {beat.instance_id: beat for beat in world.heartbeats.beats(cluster)}
-        mine = {agent.instance_id: agent for agent in enrolled if agent.cluster == cluster}
-        found += [
-            _row(cluster, name, mine.get(name), beats.get(name), world.clock())
-            for name in sorted(mine.keys() | beats.keys())
-        ]
-    found.sort(key=lambda row: (row["cluster"], row["role"] != "controller", row["node"], row["instance_id"]))
+    found, note = agent_rows(clusters, world)
     shown = [row for row in found if row["problems"] or not args.problems]
     world.console.answer(
         {"agents": shown, "count": len(found), "unread": {"agents": note} if note else {}},
         _text(shown, len(found), note, is_filtered=args.problems),
     )
     return Exit.REFUSED if note else Exit.OK
+
+
+def agent_rows(
+    clusters: Sequence[str], world: World, *, only_controllers: bool = False
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Agents that enrolled or report, controllers first, and why those that enrolled were not read.
+
+    A scan of the agents; of heartbeats two queries a cluster, or with `only_controllers` one, for their rows only.
+    """
+    enrolled, note = _enrolled(world)
+    found: list[dict[str, Any]] = []
+    for cluster in clusters:
+        read = world.heartbeats.controllers if only_controllers else world.heartbeats.beats
+        beats = {beat.instance_id: beat for beat in read(cluster)}
+        mine = {agent.instance_id: agent for agent in enrolled if agent.cluster == cluster}
+        found += [
+            _row(cluster, name, mine.get(name), beats.get(name), world.clock())
+            for name in sorted(mine.keys() | beats.keys())
+        ]
+    found.sort(key=lambda row: (row["cluster"], row["role"] != "controller", row["node"], row["instance_id"]))
+    return found, note
 
 
 def _enrolled(world: World) -> tuple[Sequence[AgentSeen], str | None]:
@@ -101,7 +118,7 @@ def _text(rows: Sequence[Mapping[str, Any]], count: int, note: str | None, *, is
             r["state"],
             shown_age(timedelta(seconds=r["age_seconds"])),
             r["version"],
-            "; ".join(r["problems"]) or "none",
+            "; ".join(r["problems"][:_PROBLEMS_AT_MOST]) or "none",
         )
         for r in rows
     ]
@@ -112,13 +129,25 @@ def _text(rows: Sequence[Mapping[str, Any]], count: int, note: str | None, *, is
         parts = [f"None of {count} agents has a problem."]
     else:
         parts = ["No agent has enrolled; install one by docs/agent.md."]
-    details = [
-        f"{r['node'] or r['instance_id']} ({r['instance_id']}), last report {shown_time(r['last_report_at'])}: {problem}"
-        for r in rows
-        for problem in r["problems"]
-    ]
-    if details:
+    if details := _details([r for r in rows if r["problems"]]):
         parts += ["", *details]
     if note:
-        parts += ["", f"Enrolled agents were not read, only heartbeats are shown: {note}"]
+        parts += ["", clean(f"Enrolled agents were not read, only heartbeats are shown: {note}")]
     return "\n".join(parts)
+
+
+def _details(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each problem on a line, as far as people read; what is left out is counted."""
+    found = []
+    for row in rows[:_AGENTS_AT_MOST]:
+        name = f"{row['node'] or row['instance_id']} ({row['instance_id']})"
+        problems = row["problems"]
+        found += [
+            f"{name}, last report {shown_time(row['last_report_at'])}: {cut(problem, _LETTERS_AT_MOST)}"
+            for problem in problems[:_PROBLEMS_AT_MOST]
+        ]
+        if (more := len(problems) - _PROBLEMS_AT_MOST) > 0:
+            found.append(f"{name}: {more:,} more problems; --json has all")
+    if (more := len(rows) - _AGENTS_AT_MOST) > 0:
+        found.append(f"and {more:,} more agents with problems; --json has all")
+    return [clean(line) for line in found]

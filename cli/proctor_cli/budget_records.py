@@ -6,7 +6,6 @@ Numbers are computed now. Where that can't be done they are those of the latest 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from budget_holds import wording
@@ -17,11 +16,11 @@ from budget_holds.states import Standing
 from proctor.domain.agent_protocol import intent_sk
 from proctor.domain.budgets_memory import BudgetMemory, HandKind
 from proctor.domain.money import Money
+from proctor_cli.amounts import exact, parsed
 from proctor_cli.holds_seen import HoldSeen
 from proctor_cli.judgement import Look
 from proctor_cli.why_session import inputs_of
 
-_CENT = Decimal("0.01")
 _NUMBERS = ("limit", "settled", "in_flight", "committed")
 
 
@@ -125,7 +124,7 @@ def _from_facts(standing: Standing, facts: Facts, look: Look) -> dict[str, Any]:
         "in_flight": _amount(facts.in_flight),
         "committed": _amount(facts.committed),
         "currency": facts.limit.currency,
-        "percent": str(round(facts.percent, 2)),
+        "percent": exact(facts.percent),
         "settled_as_of_at": settled_at.isoformat(),
         "slurm_as_of_at": seen_at.isoformat() if has_slurm and seen_at else None,
         "age_seconds": max(0, int((look.now - oldest_at).total_seconds())),
@@ -135,13 +134,14 @@ def _from_facts(standing: Standing, facts: Facts, look: Look) -> dict[str, Any]:
 
 
 def _amount(money: Money | None) -> str | None:
-    return str(money.amount.quantize(_CENT)) if money is not None else None
+    return exact(money.amount) if money is not None else None
 
 
 def _parsed(text: object) -> tuple[str | None, str | None]:
     """An amount as verdicts hold it, `4,100.00 USD`."""
-    amount, _, currency = str(text).rpartition(" ")
-    return (amount.replace(",", ""), currency) if amount else (None, None)
+    said, _, currency = str(text).rpartition(" ")
+    amount = parsed(said.replace(",", ""))
+    return (exact(amount), currency) if amount is not None else (None, None)
 
 
 def _or_unknown(text: object) -> str:

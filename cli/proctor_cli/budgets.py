@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from proctor_cli.amounts import whole
 from proctor_cli.budget_records import record_of
 from proctor_cli.console import clean, fields, shown_age, shown_time, table
 from proctor_cli.exits import Exit
@@ -20,8 +21,21 @@ _HOLDS = {
     "agent_silent": "unknown",
     "cannot_bind": "can't bind",
     "dry_run": "dry run",
+    "paused": "paused",
+    "not_seen": "not seen",
     "not_written": "not yet",
 }
+_WORST_FIRST = (
+    "cannot_bind",
+    "not_seen",
+    "not_confirmed",
+    "agent_silent",
+    "paused",
+    "not_written",
+    "dry_run",
+    "pending",
+    "in_force",
+)
 
 
 def run(args: argparse.Namespace, world: World) -> Exit:
@@ -41,6 +55,7 @@ def run(args: argparse.Namespace, world: World) -> Exit:
     data = {
         "budgets": rows,
         "slurm": {look.cluster: {"is_known": look.is_known, "text": look.since} for look in looks},
+        "paused": {look.cluster: look.paused for look in looks if look.paused is not None},
         "unusable": unusable,
     }
     world.console.answer(data, _text(rows, looks, unusable))
@@ -55,9 +70,11 @@ def show(args: argparse.Namespace, world: World) -> Exit:
     lines = [
         world.console.heading(f"Budget {args.budget} on {look.cluster}"),
         fields(budget_fields(record)),
-        f"Slurm: {look.since}.",
+        clean(f"Slurm: {look.since}."),
     ]
-    world.console.answer({**record, "slurm": look.since}, "\n".join(lines))
+    if look.paused is not None:
+        lines.append(clean(f"{look.paused_text}."))
+    world.console.answer({**record, "slurm": look.since, "paused": look.paused}, "\n".join(lines))
     return Exit.OK
 
 
@@ -130,6 +147,7 @@ def _text(
         f"{r['budget']}: can't be held: {r['problem']}" for r in rows if r["is_holding"] and r["problem"]
     ]
     notes += [f"{u['budget']}: its definition in force can't be read: {u['error']}" for u in unusable]
+    notes += [look.paused_text for look in looks if look.paused is not None]
     notes += [f"Slurm on {look.cluster}: {look.since}" for look in looks]
     return "\n".join([*parts, "", *map(clean, notes)])
 
@@ -161,12 +179,11 @@ def _hold(row: Mapping[str, Any]) -> str | None:
     worst = next((reason for reason in sorted(found) if reason not in _HOLDS), None)
     if worst is not None:
         return worst.replace("_", " ")
-    order = ("cannot_bind", "not_confirmed", "agent_silent", "not_written", "dry_run", "pending", "in_force")
-    return _HOLDS[next(reason for reason in order if reason in found)]
+    return _HOLDS[next(reason for reason in _WORST_FIRST if reason in found)]
 
 
 def _whole(amount: str | None) -> str | None:
-    return f"{Decimal(amount):,.0f}" if amount is not None else None
+    return whole(Decimal(amount)) if amount is not None else None
 
 
 def _listed(names: Sequence[str]) -> str:

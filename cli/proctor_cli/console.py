@@ -5,6 +5,7 @@ Text from AWS may hold anything; what a terminal would obey is shown as `?`.
 
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, TextIO
 WIDTH = 100
 _NARROWEST = 8
 _BOLD, _RED, _PLAIN = "\033[1m", "\033[31m", "\033[0m"
+_OWN_ESCAPES = re.compile(f"({re.escape(_BOLD)}|{re.escape(_PLAIN)})")
 
 
 @dataclass(slots=True)
@@ -27,9 +29,9 @@ class Console:
 
     def answer(self, data: Mapping[str, Any], text: str) -> None:
         """The result, once: `data` for programs, `text` for people."""
-        if self.is_json:
-            text = json.dumps(data, indent=2, default=_plain, ensure_ascii=False)
-        self.out.write(text.rstrip("\n") + "\n")
+        document = json.dumps(data, indent=2, default=_plain, ensure_ascii=False) if self.is_json else ""
+        shown = _escaped(document) if self.is_json else self._cleaned(text)
+        self.out.write(shown.rstrip("\n") + "\n")
 
     def note(self, text: str) -> None:
         """A line beside the result, e.g. a warning."""
@@ -48,10 +50,18 @@ class Console:
     def error(self, text: str, exit_code: int) -> None:
         """Why it failed, in one line."""
         if self.is_json:
-            self.err.write(json.dumps({"error": text, "exit_code": exit_code}, ensure_ascii=False) + "\n")
+            said = json.dumps({"error": text, "exit_code": exit_code}, ensure_ascii=False)
+            self.err.write(_escaped(said) + "\n")
             return
         lead = f"{_RED}proctor:{_PLAIN}" if has_colour(self.err) else "proctor:"
         self.err.write(f"{lead} {clean(text)}\n")
+
+    def _cleaned(self, text: str) -> str:
+        """Lines as they are, with nothing in them that a terminal would obey but our own two escapes."""
+        if not has_colour(self.out):
+            return "\n".join(map(printable, text.split("\n")))
+        parts = _OWN_ESCAPES.split(text)
+        return "".join(p if n % 2 else "\n".join(map(printable, p.split("\n"))) for n, p in enumerate(parts))
 
     def heading(self, text: str) -> str:
         """A heading line; bold on a terminal."""
@@ -72,7 +82,12 @@ def clean(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, datetime):
         return shown_time(value)
-    return "".join(c if c.isprintable() else "?" for c in str(value).replace("\n", " "))
+    return printable(str(value).replace("\n", " "))
+
+
+def printable(text: str) -> str:
+    """Text with `?` for controls, changes of direction, separators and halves of characters."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def shown_time(at: datetime | str | None) -> str:
@@ -102,12 +117,12 @@ def shown_age(age: timedelta) -> str:
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], width: int = WIDTH) -> str:
     """Columns as wide as their longest cell; above `width` the widest are cut, with an ellipsis."""
-    cells = [list(headers), *([clean(c) for c in row] for row in rows)]
+    cells = [list(headers), *([cut(clean(c), width + 1) for c in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
     while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
     return "\n".join(
-        "  ".join(_cut(c, w).ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
+        "  ".join(cut(c, w).ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
     )
 
 
@@ -122,8 +137,16 @@ def fields(pairs: Iterable[tuple[str, object]], width: int = WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """At most so many letters; what is left out is an ellipsis."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _escaped(document: str) -> str:
+    """JSON that means the same, with escapes for what a terminal would obey."""
+    if document.replace("\n", "").isprintable():
+        return document
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in document)
 
 
 def _plain(value: object) -> object:

@@ -35,7 +35,7 @@ AGENT_REPORTS = agent_reports.FUNCTION
 class Governed:
     """One function. `parse` refuses a request that the function would refuse; `limits` are what break-glass may lift.
 
-    `rules` is empty for a function without modes: it observes, whatever the mode.
+    `rules` are those that can be switched; it is empty for a function without modes: it observes, whatever the mode.
     """
 
     name: str
@@ -57,14 +57,14 @@ FUNCTIONS: Mapping[str, Governed] = {
         name=SESSION_LIMITS,
         policy=SessionLimitsPolicy,
         parse=parse_session_limits,
-        rules=tuple(sorted(rule.value for rule in Rule)),
+        rules=tuple(sorted(rule.value for rule in Rule if rule is not Rule.POLICY)),
         limits=(*sorted(SessionLimitsPolicy().rails().budgets), SHARE),
     ),
     BUDGET_HOLDS: Governed(
         name=BUDGET_HOLDS,
         policy=BudgetHoldsPolicy,
         parse=parse_budget_holds,
-        rules=tuple(sorted(rule.value for rule in BudgetRule)),
+        rules=tuple(sorted(rule.value for rule in (BudgetRule.ALARM, BudgetRule.HOLD, BudgetRule.NOTICE))),
         limits=tuple(sorted(BudgetHoldsPolicy().rails().budgets)),
         request=BudgetManualRequest,
     ),

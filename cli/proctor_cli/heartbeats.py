@@ -34,11 +34,12 @@ class HeartbeatReader:
 
     def beats(self, cluster: str) -> list[Beat]:
         """Every heartbeat of a cluster, controllers first."""
-        return [
-            _beat(row)
-            for section in ("heartbeat", "heartbeat#nodes")
-            for row in self._rows(f"{cluster}#{section}")
-        ]
+        nodes = [_beat(row) for row in self._rows(f"{cluster}#heartbeat#nodes")]
+        return [*self.controllers(cluster), *nodes]
+
+    def controllers(self, cluster: str) -> list[Beat]:
+        """Those of the controllers' agents."""
+        return [_beat(row) for row in self._rows(f"{cluster}#heartbeat")]
 
     def _rows(self, scope: str) -> Iterator[dict[str, Any]]:
         with translated("dynamodb:Query"):

@@ -58,7 +58,7 @@ def _target(name: str, verb: Verb, look: Look) -> dict[str, Any]:
     sk, view, standing = intent_sk(verb), look.view, look.standings[name]
     stored = view.intents.get(sk)
     is_held = stored is not None and stored.is_held
-    others = [other for other in look.holders.get(sk, ()) if other != name]
+    others = [other for other in look.really_held(look.holders.get(sk, ())) if other != name]
     previous = previous_of(verb, stored, view.slurm, look.now)
     if stored is None and sk in view.intents:
         change = "left alone: an intent stands there that this version can't read"
@@ -89,8 +89,8 @@ def _bounds(name: str, look: Look, world: World) -> list[str]:
     own = look.situation(name).budget.mode
     if own is not Mode.APPLY:
         found.append(f"the budget's own mode is {own.value}: it holds nothing")
-    if look.cluster in world.pause.paused_clusters():
-        found.append(f"{look.cluster} is paused: go on with proctor resume {look.cluster}")
+    if look.paused is not None:
+        found.append(look.paused_text)
     if look.view.slurm.is_agent_dry_run:
         found.append("the agent is in dry-run: it would hold nothing")
     return found

@@ -151,14 +151,16 @@ def _reserves(verb: Verb | None, look: Look, partition: str) -> bool:
 
 
 def _held(intent: Intent, look: Look) -> HoldSeen:
-    budgets = look.holders.get(intent.sk, ())
+    budgets = look.really_held(look.holders.get(intent.sk, ()))
     wanted = Wanted(verb=intent.verb, holders=(), targets={})
     reason, text = status(wanted, intent, look.view, look.now)
     reason = IN_FORCE if reason == "held" else reason
     if intent.is_expired(look.now):
         reason, text = "expired", f"its intent ended at {shown_time(intent.expires_at)}"
-    elif not budgets and intent.owner == OWNER:
-        text += "; no budget holds it any more, so the next look lets it go"
+    elif (shown := _shown_state(intent.verb, look)) and reason == IN_FORCE:
+        reason, text = "not_seen", shown
+    if not budgets and intent.owner == OWNER and reason != "expired":
+        text += "; no budget holds it any more, so " + _letting_go(look)
     undone = [u for u in look.view.slurm.undone if u.sk == intent.sk]
     return HoldSeen(
         sk=intent.sk,
@@ -170,6 +172,22 @@ def _held(intent: Intent, look: Look) -> HoldSeen:
         previous=intent.previous,
         undone=max(undone, key=lambda u: u.seen_at, default=None),
     )
+
+
+def _shown_state(verb: Verb, look: Look) -> str:
+    """What Slurm shows instead of a state that the agent reported as in force; empty if it is that."""
+    if not isinstance(verb, SetPartitionState):
+        return ""
+    seen = look.view.slurm.partitions.get(verb.partition)
+    if seen is None or seen.state.upper() == verb.state.value:
+        return ""
+    return f"the agent reported State={verb.state.value} in force, but Slurm shows State={seen.state}"
+
+
+def _letting_go(look: Look) -> str:
+    if look.paused is not None:
+        return f"it is let go once {look.cluster} is resumed; it is paused: {look.paused}"
+    return "the next look lets it go"
 
 
 def _leaving(intent: Intent, look: Look) -> HoldSeen | None:
@@ -200,4 +218,6 @@ def _unwritten(sk: str, budgets: tuple[str, ...], look: Look) -> HoldSeen:
     if Mode.APPLY not in modes:
         said = ", ".join(sorted(m.value for m in modes))
         reason, text = "dry_run", f"not asked of Slurm: the mode is {said}, so it is recorded only"
+    elif look.paused is not None:
+        reason, text = "paused", f"not asked of Slurm: {look.cluster} is paused: {look.paused}"
     return HoldSeen(sk=sk, verb=verbs[sk], owner=OWNER, budgets=budgets, reason=reason, text=text)

@@ -35,6 +35,9 @@ _REFUSALS: Mapping[str, type[ProctorError]] = {
 }
 """Errors of a function, by the name that Lambda gives, that have an exit code of their own."""
 
+_NOT_THERE = frozenset({"not_ours", "unknown"})
+"""Reasons by which a function says that what was named does not exist for it."""
+
 _EXITS = {
     "failed": Exit.FAILED,
     "unconfirmed": Exit.FAILED,
@@ -52,7 +55,12 @@ def run(args: argparse.Namespace, world: World) -> Exit:
     outcomes = ask(world, function, request, lift=args.break_glass)
     data = {"function": function.name, "dry_run": request["dry_run"], "outcomes": outcomes}
     world.console.answer(data, text_of(outcomes, is_dry_run=bool(request["dry_run"])))
-    return exit_of_outcomes(outcomes)
+    code = exit_of_outcomes(outcomes)
+    if code is Exit.NOT_FOUND:
+        missing = [o for o in outcomes if o.get("reason") in _NOT_THERE]
+        told = "; ".join(f"{str(o.get('subject')).replace('#', ' ')}: {o.get('text')}" for o in missing)
+        world.console.error(told, code)
+    return code
 
 
 def ask(
@@ -71,9 +79,9 @@ def ask(
 
 
 def exit_of_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> Exit:
-    """The worst outcome decides: failed, then withheld, then contended; an unknown session is not found."""
+    """The worst outcome decides: failed, then withheld, then contended; what the function does not know is not found."""
     exits = {_EXITS.get(str(o.get("outcome")), Exit.OK) for o in outcomes}
-    if any(o.get("reason") == "unknown" for o in outcomes):
+    if any(o.get("reason") in _NOT_THERE for o in outcomes):
         exits.add(Exit.NOT_FOUND)
     for code in (Exit.FAILED, Exit.REFUSED, Exit.TRY_LATER, Exit.NOT_FOUND):
         if code in exits:

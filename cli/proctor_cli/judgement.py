@@ -29,10 +29,11 @@ _NOBODY = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """One cluster at `now`: all its budgets judged, and where each would take hold."""
+    """One cluster at `now`: all its budgets judged, and where each would take hold. `paused` is why it is, or None."""
 
     now: datetime
     assessment: Assessment
+    paused: str | None = None
 
     @property
     def view(self) -> ClusterView:
@@ -60,6 +61,11 @@ class Look:
             return f"seen {age} ago"
         return f"unknown: the controller's agent is silent since {shown_time(seen_at)} ({age})"
 
+    @property
+    def paused_text(self) -> str:
+        """That it is paused, why, and how to go on."""
+        return f"{self.cluster} is paused: {self.paused}; go on with proctor resume {self.cluster}"
+
     @cached_property
     def standings(self) -> Mapping[str, Standing]:
         """Every budget by name."""
@@ -83,6 +89,10 @@ class Look:
             for verb in targets.verbs:
                 found.setdefault(intent_sk(verb), []).append(name)
         return {sk: tuple(sorted(names)) for sk, names in found.items()}
+
+    def really_held(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Of these budgets those that hold for real: one whose own mode is below apply lets go of what it held."""
+        return tuple(name for name in names if self.situation(name).budget.mode is Mode.APPLY)
 
     def situation(self, name: str) -> Situation:
         """One budget as it was read."""
@@ -118,8 +128,13 @@ def look_at(world: World, cluster: str | None, order: Order | None = None) -> tu
         world.console.progress_over()
     if not snapshot.clusters:
         raise _not_judged(ports, clusters)
+    paused = world.pause.paused_clusters()
     return tuple(
-        Look(now=snapshot.now, assessment=assess(view, snapshot.now, world.stack.bound))
+        Look(
+            now=snapshot.now,
+            assessment=assess(view, snapshot.now, world.stack.bound),
+            paused=paused.get(view.cluster),
+        )
         for view in snapshot.clusters
     )
 

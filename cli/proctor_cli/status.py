@@ -4,15 +4,17 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from proctor.adapters.aws_errors import translated
 from proctor.adapters.items import from_item, to_item
 from proctor.domain.decision import Mode, lowest
 from proctor.domain.errors import ProctorError
-from proctor_cli.console import clean, fields, shown_time, table
+from proctor_cli.attention import agents_attention, budgets_attention, read_agents, read_budgets
+from proctor_cli.console import clean, fields, shown_age, shown_time, table
 from proctor_cli.exits import Exit, exit_of, message_of
-from proctor_cli.governed import FIRST_SWEEP, FUNCTIONS, SESSION_LIMITS, Governed
+from proctor_cli.governed import BUDGET_HOLDS, FIRST_SWEEP, FUNCTIONS, SESSION_LIMITS, Governed
 from proctor_cli.tables import MEGABYTES_AT_MOST, VerdictRows
 from proctor_cli.world import World
 
@@ -49,8 +51,20 @@ def run(args: argparse.Namespace, world: World) -> Exit:
     }
     report.read("clusters", lambda: _clusters(world))
     report.read("queues", lambda: _queues(world))
-    report.read("verdicts", lambda: _verdicts(world.verdicts.latest_rows()))
+    rows = VerdictRows((), is_partial=False)
+
+    def verdicts() -> dict[str, Any]:
+        nonlocal rows
+        rows = world.verdicts.latest_rows()
+        return _verdicts(rows)
+
+    report.read("verdicts", verdicts)
     report.read("sweep", lambda: _sweep(world))
+    report.read("agents", lambda: read_agents(world))
+    report.read("budgets", lambda: read_budgets(rows.rows, world))
+    if report.data["agents"] and (note := report.data["agents"]["note"]):
+        report.unread["enrolled agents"] = note
+        report.exit = max(report.exit, Exit.REFUSED)
     report.attention = _attention(report.data)
     data = {**report.data, "attention": report.attention, "unread": report.unread}
     world.console.answer(data, _text(report, world))
@@ -136,6 +150,15 @@ def _attention(data: Mapping[str, Any]) -> list[str]:
         for queue in data["queues"] or ()
         if queue["dead_letters"]
     ]
+    if data["agents"] is not None:
+        with_budgets = [
+            row["cluster"]
+            for row in data["clusters"] or ()
+            if row["function"] == BUDGET_HOLDS and row["version_in_force"] is not None
+        ]
+        found += agents_attention(data["agents"], with_budgets)
+    if data["budgets"] is not None:
+        found += budgets_attention(data["budgets"])
     if data["sweep"] is not None and data["sweep"]["first_at"] is None:
         found.append("no sweep has run yet: the schedule starts within minutes of the deployment")
     return found
@@ -173,10 +196,13 @@ def _text(report: _Report, world: World) -> str:
         ("Policies", "clusters", _clusters_text),
         ("Queues", "queues", _queues_text),
         ("Sweep", "sweep", lambda sweep: _sweep_text(sweep, data["verdicts"])),
+        ("Agents", "agents", _agents_text),
         ("Latest verdicts", "verdicts", _verdicts_text),
     ):
         text = f"not read: {clean(report.unread[name])}" if name in report.unread else shown(data[name])
         parts += ["", heading(title), text]
+    if "budgets" in report.unread:
+        parts += ["", heading("Budgets"), f"not read: {clean(report.unread['budgets'])}"]
     parts += [
         "",
         heading("Needs attention"),
@@ -221,6 +247,20 @@ def _sweep_text(sweep: Mapping[str, Any], verdicts: Mapping[str, Any] | None) ->
             ("last changed a verdict at", shown_time(newest)),
         ]
     )
+
+
+def _agents_text(agents: Mapping[str, Any]) -> str:
+    controllers = [
+        (
+            f"controller of {row['cluster']}",
+            f"{row['node'] or row['instance_id']}, reported {shown_age(timedelta(seconds=row['age_seconds']))} ago",
+        )
+        for row in agents["controllers"]
+    ]
+    shown = [("agents", agents["count"]), *controllers]
+    if agents["note"]:
+        shown.append(("not read", f"enrolled agents, so disputed keys are unknown: {agents['note']}"))
+    return fields(shown)
 
 
 def _verdicts_text(verdicts: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from proctor.domain.agent_protocol import ObservedJob
 from proctor.domain.errors import NotFoundError, TransientError
 from proctor_cli.console import fields, shown_time
-from proctor_cli.exits import Exit
+from proctor_cli.exits import Exit, UsageError
 from proctor_cli.holds_seen import HoldSeen, holds_of, on_account, on_partition
 from proctor_cli.job_reasons import in_words, is_by, is_passing
 from proctor_cli.judgement import Look, look_at
@@ -23,11 +23,18 @@ from proctor_cli.why_holds import (
 )
 from proctor_cli.world import World
 
+_JOB_ID = re.compile(r"[0-9]+(_([0-9]+|\[[0-9,:%-]+\])|\+[0-9]+)?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?(?::(\d+))?")
 
 
 def run(args: argparse.Namespace, world: World) -> Exit:
-    """Print the answer. Raises NotFoundError for a job that is over, TransientError while Slurm is unknown."""
+    """Print the answer. Raises NotFoundError for a job that is over, TransientError while Slurm is unknown, UsageError."""
+    if not _JOB_ID.fullmatch(args.job_id):
+        raise UsageError(
+            "job id",
+            args.job_id,
+            "give the number that squeue shows, e.g. 4711, or 4711_3 for a task of an array",
+        )
     looks = look_at(world, args.cluster)
     known = [x for x in looks if x.is_known]
     found = [(x, job) for x in known if (job := find_job(x.view.slurm.jobs, args.job_id)) is not None]
@@ -118,7 +125,8 @@ def verdict_on(
     by_place = [h for found in stopped.values() for h in found]
     if by_account or all(stopped.values()):
         return "held", _held(job, by_account or by_place)
-    meant = [h for h in (*on_its_account, *(h for p in places.values() for h in p)) if not h.is_in_force]
+    found = (*on_its_account, *(h for p in places.values() for h in p))
+    meant = [h for h in found if not h.is_in_force and h.stops_queued]
     own = in_words(job.reason)
     if by_place:
         open_now = ", ".join(name for name, found in stopped.items() if not found)

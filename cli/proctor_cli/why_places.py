@@ -6,6 +6,7 @@ from typing import Any
 
 from proctor.domain.agent_protocol import ObservedPartition
 from proctor.domain.errors import NotFoundError, TransientError
+from proctor.domain.slurm_state import ROOT
 from proctor_cli.console import fields
 from proctor_cli.exits import Exit
 from proctor_cli.holds_seen import HoldSeen, holds_of, on_account, on_partition
@@ -31,13 +32,16 @@ def account(args: argparse.Namespace, world: World) -> Exit:
     holds = on_account(holds_of(look), look, name)
     limits = look.view.slurm.limits
     facts: dict[str, Any] = {
-        "accounts_above": sorted(tree.above(name) - {name, "root"}),
+        "accounts_above": sorted(tree.above(name) - {name, ROOT}),
         "accounts_below": sorted(tree.below(name) - {name}),
         "do_limits_bind": limits.do_limits_bind if limits and look.is_known else None,
         **_jobs(look, accounts=tree.below(name)),
     }
     shown = [
-        ("above it", ", ".join(facts["accounts_above"]) or "root only"),
+        (
+            "above it",
+            "nothing: it is the top" if name == ROOT else ", ".join(facts["accounts_above"]) or "root only",
+        ),
         ("below it", ", ".join(facts["accounts_below"]) or "none"),
         ("limits bind", facts["do_limits_bind"]),
         ("jobs", facts["jobs_text"]),
@@ -130,7 +134,12 @@ def _jobs(look: Look, *, accounts: set[str] | None = None, partition: str | None
 
 def _has_account(look: Look, name: str) -> bool:
     is_defined = any(s.situation.budget.account == name for s in look.standings.values())
-    return name in look.assessment.tree.names or is_defined or f"account#{name}" in look.view.intents
+    return (
+        name == ROOT
+        or name in look.assessment.tree.names
+        or is_defined
+        or f"account#{name}" in look.view.intents
+    )
 
 
 def _has_partition(look: Look, name: str) -> bool:

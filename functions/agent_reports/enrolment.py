@@ -46,7 +46,9 @@ def _misfit(seen: EnrolmentSeen, listed: ListedNode, policy: AgentReportsPolicy)
     if listed.node is not None and listed.node != header.node:
         return f"it says it is {header.node}, and ListClusterNodes says {listed.node}"
     if seen.namesake is not None:
-        return f"it says it is {header.node}, as whom the agent of {seen.namesake} enrolled, which is listed too"
+        return (
+            f"it says it is {header.node}, as whom the agent of {seen.namesake} enrolled, which is listed too"
+        )
     groups = policy.controller_groups
     if header.role is Role.CONTROLLER and groups and listed.instance_group not in groups:
         return f"it says it is a controller, and its instance group {listed.instance_group} is none"

@@ -114,4 +114,5 @@ def _ports(settings: Settings, slurm: SlurmSettings, clients: AwsClients) -> Por
         people=DynamoPeople(clients, settings.people_table),
         governed=clusters,
         account_id=slurm.account_id,
+        pause=ParameterPause(clients, clusters),
     )

@@ -8,6 +8,7 @@ from budget_holds import wording
 from budget_holds.alarms import about_cluster, about_numbers
 from budget_holds.assess import NOT_ASKED, Assessment, assess
 from budget_holds.facts import Found
+from budget_holds.gone import gone_cases
 from budget_holds.holds import hold_cases
 from budget_holds.housekeeping import policy_cases, scope_cases
 from budget_holds.notices import about_budget
@@ -39,7 +40,12 @@ def cluster_cases(view: ClusterView, snapshot: Snapshot) -> list[Case]:
         for standing in assessment.standings
         if standing.reason != NOT_ASKED
     ]
-    return [*budgets, *hold_cases(assessment, snapshot), *about_cluster(assessment, snapshot)]
+    return [
+        *budgets,
+        *gone_cases(view, snapshot),
+        *hold_cases(assessment, snapshot),
+        *about_cluster(assessment, snapshot),
+    ]
 
 
 def _budget_case(standing: Standing, assessment: Assessment, snapshot: Snapshot) -> Case:

@@ -16,10 +16,12 @@ from proctor.domain.agent_protocol import PartitionState
 from proctor.domain.agent_protocol.names import ACCOUNT, PARTITION, PROTECTED_ACCOUNTS
 from proctor.domain.budgets_period import CALENDAR, Period, TimeUnit, period_at
 from proctor.domain.decision import Mode
+from proctor.domain.money import check_amount
 
 _STRICT = {"extra": "forbid"}
 _AWS_NAME = re.compile(r"^[^:\\]{1,100}$")
 _ACCOUNT_ID = re.compile(r"^\d{12}$")
+_YEARS = range(2000, 2100)
 
 
 class HoldLevel(StrEnum):
@@ -81,13 +83,15 @@ class Allocation:
 
     def __post_init__(self) -> None:
         """A limit of zero is a closed department: take its associations instead."""
-        if not self.limit.is_finite() or self.limit <= 0:
-            message = "allocation.limit must be above 0"
-            raise ValueError(message)
+        check_amount("allocation.limit", self.limit)
+        check_amount("allocation.credits", self.credits, least=Decimal(0))
         for name in ("starts_at", "ends_at"):
             at = getattr(self, name)
             if at is not None and at.utcoffset() is None:
                 message = f"allocation.{name} needs a time zone, e.g. 2026-09-01T00:00:00Z"
+                raise ValueError(message)
+            if at is not None and at.year not in _YEARS:
+                message = f"allocation.{name}: {at.isoformat()} is not usable; give a time from 2000 to 2099"
                 raise ValueError(message)
         if self.time_unit is TimeUnit.CUSTOM and (self.starts_at is None or self.ends_at is None):
             message = "allocation: CUSTOM needs starts_at and ends_at"

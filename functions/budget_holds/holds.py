@@ -9,13 +9,13 @@ from budget_holds.letting_go import release_cases
 from budget_holds.notices import about_members
 from budget_holds.plan import (
     HOLD_FOR,
-    OWNER,
     Wanted,
     kept_verdict,
     wanted_by,
     write_due,
     write_verdict,
 )
+from budget_holds.prevented import obstacle
 from budget_holds.snapshot import ClusterView, Snapshot
 from proctor.domain.agent_protocol import Intent, LimitAccount, LimitPartitionQos, Outcome, Verb
 from proctor.domain.decision import Case, Mode, lowest
@@ -63,12 +63,12 @@ def _wanted_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) -> 
     view = assessment.view
     stored = view.intents.get(wanted.sk)
     subject = intent_subject(view.cluster, wanted.verb.kind, wanted.verb.subject)
-    if why := _obstacle(wanted, stored, view, snapshot.now):
+    if why := obstacle(wanted.verb, view, snapshot):
         text = f"budget {wanted.budgets} needs it held: {why}"
         verdicts = [kept_verdict(wanted, view, snapshot, "obstructed", text)]
         verdicts.append(alarm(view, snapshot, wanted.sk, "obstructed", f"{wanted.sk}: {text}"))
         return Case(subject=subject, verdicts=tuple(verdicts), rests_on=wanted.memories)
-    if due := write_due(wanted, stored, snapshot.now):
+    if due := write_due(wanted, stored, view.slurm, snapshot.now):
         write = write_verdict(wanted, stored, view, snapshot, due)
         return Case(
             subject=subject,
@@ -96,18 +96,6 @@ def _wanted_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) -> 
     undone = (about_undone(one, view, snapshot) for one in sorted(recent, key=lambda u: u.seen_at))
     latest = [made for made in undone if made is not None][-1:]
     return Case(subject=subject, verdicts=(*verdicts, *latest), rests_on=wanted.memories)
-
-
-def _obstacle(wanted: Wanted, stored: Intent | None, view: ClusterView, now: datetime) -> str:
-    """Why nothing may be written about this subject."""
-    if stored is None and wanted.sk in view.intents:
-        return "an intent stands there that this release can't read"
-    if stored is not None and stored.owner != OWNER:
-        return f"it belongs to {stored.owner}"
-    verb = type(wanted.verb).__name__
-    if view.slurm.is_fresh(now) and view.slurm.verbs and verb not in view.slurm.verbs:
-        return f"the agent does not know {verb}; update it"
-    return ""
 
 
 def status(wanted: Wanted, stored: Intent | None, view: ClusterView, now: datetime) -> tuple[str, str]:
@@ -139,7 +127,7 @@ def _rehearsed_case(wanted: Wanted, assessment: Assessment, snapshot: Snapshot) 
     """What a budget in dry-run would do: recorded, never done."""
     view = assessment.view
     stored = view.intents.get(wanted.sk)
-    if why := _obstacle(wanted, stored, view, snapshot.now):
+    if why := obstacle(wanted.verb, view, snapshot):
         verdict = kept_verdict(wanted, view, snapshot, "obstructed", why)
     else:
         made = write_verdict(wanted, stored, view, snapshot, "in dry-run")

@@ -1,7 +1,8 @@
 """Who is told what: the owner at each threshold, at a hold and at a release; members whose work waits.
 
 A notice is asked for when its cause is new, and again by sweeps within an hour, so that a crash between remembering and
-sending loses none; the claim sends it once. Of several thresholds that fire together only the highest is told.
+sending loses none; the claim sends it once. Of several thresholds that fire together only the highest is told, and none beside
+the hold at the limit. What is not held, because something stands against it, is not said to be.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from budget_holds import wording
 from budget_holds.assess import Assessment
 from budget_holds.plan import Wanted, write_due
 from budget_holds.policy import Rule
+from budget_holds.prevented import prevented
 from budget_holds.snapshot import Path, Snapshot
 from budget_holds.states import Standing
 from budget_holds.thresholds import COMMITTED, FORECAST
@@ -25,7 +27,7 @@ _AHEAD = {
     FORECAST: "the forecast passes the limit",
     COMMITTED: "running and queued jobs could pass the limit",
 }
-_CHANGES = frozenset({"held", "released", "member"})
+_CHANGES = frozenset({"held", "unheld", "released", "member"})
 """Notices whose step says when it happened."""
 
 _LET_GO = frozenset(
@@ -52,7 +54,8 @@ def people_to_tell(assessment: Assessment, wanted: Iterable[Wanted], path: Path,
         if s.situation.budget.owner and (_news(s, now, path) or _change(s, now, path))
     }
     for one in wanted:
-        is_written = write_due(one, assessment.view.intents.get(one.sk), now) is not None
+        stored = assessment.view.intents.get(one.sk)
+        is_written = write_due(one, stored, assessment.view.slurm, now) is not None
         if is_written or any(is_due(s.memory.level_at, now, path) for s in one.holders):
             found |= set(members(one, assessment))
     return {name for name in found if name}
@@ -61,11 +64,11 @@ def people_to_tell(assessment: Assessment, wanted: Iterable[Wanted], path: Path,
 def about_budget(standing: Standing, assessment: Assessment, snapshot: Snapshot) -> list[Verdict]:
     """Notices to owner and operators: the highest threshold that fired, and a change between held and not held."""
     found: list[Verdict] = []
-    for step, headline, at in (
-        *_news(standing, snapshot.now, snapshot.path),
-        *_change(standing, snapshot.now, snapshot.path),
-    ):
-        text, owner = _text(standing, assessment), standing.situation.budget.owner
+    now, path, owner = snapshot.now, snapshot.path, standing.situation.budget.owner
+    why_not = prevented(standing, assessment, snapshot) if begins_to_hold(standing, now, path) else ""
+    changes = _change(standing, now, path, is_prevented=bool(why_not))
+    for step, headline, at in (*_news(standing, now, path), *changes):
+        text = _text(standing, assessment, why_not)
         made = [_to_operators(standing, assessment, step, headline, text)]
         if owner is not None:
             made.append(_to_person(owner, standing, assessment, snapshot, (step, headline, text)))
@@ -88,21 +91,34 @@ def _news(standing: Standing, now: datetime, path: Path) -> list[_News]:
     found = []
     for at, names in batches.items():
         levels = sorted((int(n) for n in names if n.isdigit()), reverse=True)
-        if levels:
+        if levels and not _holds_since(standing, at):
             found.append((f"threshold-{levels[0]}", f"Budget {name}: {levels[0]} % is spent", at))
         found += [(f"threshold-{n}", f"Budget {name}: {_AHEAD[n]}", at) for n in sorted(names) if n in _AHEAD]
     return found
+
+
+def _holds_since(standing: Standing, at: datetime) -> bool:
+    """Whether the look that fired thresholds also began to hold: the limit, which is the higher mark, is told of then."""
+    memory = standing.memory
+    return memory.is_holding and memory.level_at == at and memory.why is Why.LIMIT_REACHED
 
 
 def _told(fired: Mapping[str, Fired]) -> dict[str, Fired]:
     return {name: one for name, one in fired.items() if one.is_told}
 
 
-def _change(standing: Standing, now: datetime, path: Path) -> list[_News]:
+def begins_to_hold(standing: Standing, now: datetime, path: Path) -> bool:
+    """Whether the beginning of a hold is to be told."""
+    return standing.memory.is_holding and is_due(standing.memory.level_at, now, path)
+
+
+def _change(standing: Standing, now: datetime, path: Path, *, is_prevented: bool = False) -> list[_News]:
     memory, name = standing.memory, standing.situation.name
     if memory.level_at is None or memory.why is None or not is_due(memory.level_at, now, path):
         return []
     stamp = memory.level_at.isoformat()
+    if memory.is_holding and is_prevented:
+        return [(f"unheld-{stamp}", f"Budget {name}: new jobs should be held", memory.level_at)]
     if memory.is_holding:
         return [(f"held-{stamp}", f"Budget {name}: new jobs are held", memory.level_at)]
     if memory.why in _LET_GO:
@@ -110,10 +126,12 @@ def _change(standing: Standing, now: datetime, path: Path) -> list[_News]:
     return []
 
 
-def _text(standing: Standing, assessment: Assessment) -> str:
+def _text(standing: Standing, assessment: Assessment, why_not: str) -> str:
     lines = [f"State: {wording.state(standing)}.", f"Numbers: {wording.numbers(standing)}."]
     targets = assessment.targets.get(standing.situation.name)
-    if standing.memory.is_holding and targets is not None:
+    if why_not:
+        lines.append(f"New jobs are not held: {why_not}. They will be as soon as nothing stands against it.")
+    elif standing.memory.is_holding and targets is not None:
         lines.append(wording.releases(standing, assessment.view.policy.policy))
         lines.append("Running jobs go on. " + wording.reach(targets))
     return "\n".join(lines)

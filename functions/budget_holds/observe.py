@@ -10,24 +10,24 @@ from datetime import datetime, timedelta
 
 from budget_holds.assess import assess
 from budget_holds.definition import BudgetDefinition
+from budget_holds.gone import undefined
 from budget_holds.holds import all_wanted
-from budget_holds.notices import people_to_tell
-from budget_holds.policy import BudgetHoldsPolicy
+from budget_holds.notices import begins_to_hold, people_to_tell
+from budget_holds.orders import Asked, is_meant, refuse_ambiguous, refuse_odd_ends, unknown_requests
+from budget_holds.policy import MOST_LAG_HOURS, BudgetHoldsPolicy
 from budget_holds.snapshot import ClusterView, Order, Path, Situation, Snapshot
 from budget_holds.trigger import BudgetMessage, Manual, ObservedChange, Trigger
 from proctor.domain.budgets_memory import BudgetMemory, memory_subject
 from proctor.domain.budgets_reading import BudgetAnswer, BudgetUnread
 from proctor.domain.decision import Mode, RunContext
-from proctor.domain.errors import InvalidInputError
-from proctor.domain.identity import Person
 from proctor.domain.policy import PolicyDraft, PolicyInForce
 from proctor.domain.slurm_state import SlurmView
 from proctor.domain.triggers import NoEvent, PolicyChanged, Sweep
-from proctor.ports import PeopleDirectory, PolicyStore
+from proctor.ports import PauseSwitch, PeopleDirectory, PolicyStore
 from proctor.ports.budgets import BudgetDefinitions, BudgetExemptionStore, BudgetLedger, BudgetMemoryStore
 from proctor.ports.slurm import IntentStore, SlurmState
 
-_AWS_IS_BEHIND = timedelta(days=7)
+_AWS_IS_BEHIND = timedelta(hours=MOST_LAG_HOURS)
 
 type _Wants = Callable[[str, str, BudgetDefinition], bool]
 """(cluster, budget, definition) → whether this evaluation is about it."""
@@ -35,7 +35,10 @@ type _Wants = Callable[[str, str, BudgetDefinition], bool]
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything budget_holds reads. `account_id` is the account whose AWS budgets `ledger` reads."""
+    """Everything budget_holds reads. `account_id` is the account whose AWS budgets `ledger` reads.
+
+    `pause`: None where nobody is told of holds.
+    """
 
     ledger: BudgetLedger
     slurm: SlurmState
@@ -47,6 +50,7 @@ class Ports:
     people: PeopleDirectory
     governed: tuple[str, ...]
     account_id: str
+    pause: PauseSwitch | None = None
 
 
 class Observer:
@@ -98,33 +102,21 @@ class Observer:
         )
 
     def _manual(self, manual: Manual, context: RunContext) -> Snapshot:
+        refuse_odd_ends(manual.orders, context.now)
+        request = Asked(manual.scope_kind, manual.scope_id, manual.orders)
         orders = {(o.cluster, o.budget): o for o in manual.orders}
-        names = {o.budget for o in manual.orders}
 
-        def wants(_cluster: str, name: str, budget: BudgetDefinition) -> bool:
-            match manual.scope_kind:
-                case "all":
-                    return True
-                case "budget":
-                    return name == manual.scope_id
-                case "account":
-                    return budget.account == manual.scope_id or budget.is_whole_cluster
-                case "partition":
-                    return manual.scope_id in budget.partitions or budget.is_whole_cluster
-                case _:
-                    return name in names
+        def wants(cluster: str, name: str, budget: BudgetDefinition) -> bool:
+            return is_meant(request, cluster, name, budget)
 
         found = self._snapshot(context, Path.MANUAL, wants, self._ports.governed, orders, afresh=True)
         asked = [s for view in found.clusters for s in view.situations if s.is_asked]
-        _refuse_ambiguous(manual.orders, asked)
-        kind = manual.scope_kind or "budget"
-        unknown = sorted(names - {s.name for s in asked})
-        if manual.scope_kind not in (None, "all") and not asked:
-            unknown.append(manual.scope_id)
+        refuse_ambiguous(manual.orders, asked)
         return replace(
             found,
             not_ours=tuple(
-                (f"{kind}#{name}", "no budget definition in force is meant by that") for name in unknown
+                (subject, "no budget definition in force is meant by that")
+                for subject in unknown_requests(request, asked)
             ),
             requested_by=manual.requested_by,
             is_rehearsal=context.bound is not Mode.APPLY,
@@ -155,7 +147,7 @@ class Observer:
             clusters=tuple(views),
             ungoverned=tuple(c for c in named if c not in policies),
         )
-        return replace(snapshot, people=self._people(snapshot))
+        return self._with_whom_to_tell(snapshot)
 
     def _view(
         self,
@@ -192,6 +184,7 @@ class Observer:
             situations=tuple(_answered(s, answers) for s in situations),
             exemptions=tuple(self._ports.exemptions.exemptions()),
             unusable=unusable,
+            gone=undefined(memories, cluster, definitions),
             unusable_holding=frozenset(
                 n for n in unusable if memories.get(memory_subject(cluster, n), BudgetMemory()).is_holding
             ),
@@ -219,15 +212,20 @@ class Observer:
             self._slurm[key] = self._ports.slurm.view(cluster, usage_since=since)
         return self._slurm[key]
 
-    def _people(self, snapshot: Snapshot) -> Mapping[str, Person]:
-        """Directory rows of those whom this evaluation may tell something."""
+    def _with_whom_to_tell(self, snapshot: Snapshot) -> Snapshot:
+        """Directory rows of those whom this evaluation may tell something; pauses when a hold begins."""
+        now, path = snapshot.now, snapshot.path
         names: set[str] = set()
+        is_beginning = False
         for view in snapshot.clusters:
             judged = assess(view, snapshot.now, snapshot.bound)
             real, _ = all_wanted(judged)
-            names |= people_to_tell(judged, real.values(), snapshot.path, snapshot.now)
+            names |= people_to_tell(judged, real.values(), path, now)
+            is_beginning |= any(begins_to_hold(s, now, path) for s in judged.standings)
         rows = ((name, self._ports.people.by_login_name(name)) for name in sorted(names))
-        return {name: person for name, person in rows if person is not None}
+        people = {name: person for name, person in rows if person is not None}
+        pause = self._ports.pause if is_beginning else None
+        return replace(snapshot, people=people, paused=pause.paused_clusters() if pause else {})
 
     def _drafts(self, changed: PolicyChanged) -> tuple[PolicyDraft, ...]:
         if changed.cluster not in self._ports.governed:
@@ -264,13 +262,3 @@ def _usage_since(budgets: Iterable[BudgetDefinition], now: datetime) -> datetime
         elif (period := budget.allocation.period(now)) is not None:
             starts.append(period.start_at)
     return min(starts, default=None)
-
-
-def _refuse_ambiguous(orders: Iterable[Order], asked: Iterable[Situation]) -> None:
-    """An order must mean one budget. Raises InvalidInputError."""
-    names = [s.name for s in asked]
-    for order in orders:
-        if order.cluster is None and names.count(order.budget) > 1:
-            raise InvalidInputError(
-                "actions[].cluster", None, f"two clusters have a budget {order.budget}; name the cluster"
-            )

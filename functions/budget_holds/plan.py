@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from budget_holds.policy import Rule
-from budget_holds.previous import previous_of
+from budget_holds.previous import kept_previous, previous_of
 from budget_holds.snapshot import ClusterView, Snapshot
 from budget_holds.states import Standing
 from budget_holds.targets import Targets
@@ -27,6 +27,7 @@ from proctor.domain.agent_protocol import (
 from proctor.domain.budgets_memory import memory_subject
 from proctor.domain.decision import Verdict
 from proctor.domain.slurm_actions import WithdrawIntent, WriteIntent, intent_subject
+from proctor.domain.slurm_state import SlurmView
 
 OWNER = "budget_holds"
 HOLD_FOR = timedelta(days=14)
@@ -102,8 +103,12 @@ def _stricter(one: Verb, other: Verb) -> Verb:
     return one
 
 
-def write_due(wanted: Wanted, stored: Intent | None, now: datetime) -> str | None:
-    """Why the intent has to be written, or None. A budget that joins writes too, so that a release that races with it loses."""
+def write_due(wanted: Wanted, stored: Intent | None, slurm: SlurmView, now: datetime) -> str | None:
+    """Why the intent has to be written, or None. A budget that joins writes too, so that a release that races with it loses.
+
+    What the agent says that it replaced is written too, where the intent does not say it: a node that is set up anew has no
+    record, and would take our value for what was there before.
+    """
     if stored is None:
         return "there is no intent yet"
     if not stored.is_held:
@@ -114,6 +119,8 @@ def write_due(wanted: Wanted, stored: Intent | None, now: datetime) -> str | Non
         return "the intent must not expire"
     if any(_joins(s) for s in wanted.holders) and not all(_joins(s) for s in wanted.holders):
         return "another budget joins"
+    if kept_previous(stored, slurm) != stored.previous:
+        return "the agent has told what it replaced"
     return None
 
 
@@ -171,7 +178,7 @@ def withdraw_verdict(
         owner=OWNER,
         rev=rev + 1,
         expires_at=(snapshot.now + TOMBSTONE_FOR).replace(microsecond=0),
-        previous=stored.previous if stored is not None else None,
+        previous=kept_previous(stored, view.slurm) if stored is not None else None,
     )
     subject = intent_subject(view.cluster, verb.kind, verb.subject)
     action = WithdrawIntent(

@@ -10,12 +10,20 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar
 
+from proctor.domain.agent_protocol.names import ACCOUNT
 from proctor.domain.decision import Mode, lowest
 from proctor.domain.guardrails import ActionBudget, Guardrails
+from proctor.domain.money import check_amount
 from proctor.domain.spend import Rates
 
 _STRICT = {"extra": "forbid"}
 DEFAULT_THRESHOLDS = (50, 80, 90)
+MOST_LAG_HOURS = 168
+"""Usage is read back as far, to bridge what AWS has not billed yet."""
+
+_HOURS_OF_A_YEAR = 8784
+_MOST_PERCENT = 1000
+_LEAST_FACTOR = Decimal("0.01")
 
 
 class Rule(StrEnum):
@@ -49,13 +57,14 @@ class Plausibility:
 
     def __post_init__(self) -> None:
         """Bounds that could never be met would stop every hold."""
-        for name in ("ceiling_margin_percent", "shrink_percent", "stale_after_hours"):
-            _at_least(1, name, getattr(self, name))
-        if self.ceiling_per_hour is not None and self.ceiling_per_hour <= 0:
-            message = "ceiling_per_hour must be above 0"
-            raise ValueError(message)
-        if self.ceiling_slack < 0 or not 0 < self.factor_floor <= 1:
-            message = "ceiling_slack must be 0 or more, factor_floor above 0 and at most 1"
+        _within(1, 10_000, "ceiling_margin_percent", self.ceiling_margin_percent)
+        _within(1, 1_000_000, "shrink_percent", self.shrink_percent)
+        _within(1, _HOURS_OF_A_YEAR, "stale_after_hours", self.stale_after_hours)
+        if self.ceiling_per_hour is not None:
+            check_amount("ceiling_per_hour", self.ceiling_per_hour)
+        check_amount("ceiling_slack", self.ceiling_slack, least=Decimal(0))
+        if not _LEAST_FACTOR <= self.factor_floor <= 1:
+            message = f"factor_floor: {self.factor_floor} is not usable; give {_LEAST_FACTOR} to 1"
             raise ValueError(message)
 
 
@@ -69,6 +78,13 @@ class GuardrailSettings:
     releases: ActionBudget = field(default_factory=lambda: ActionBudget(per_run=1000, per_window=3000))
     notices: ActionBudget = field(default_factory=lambda: ActionBudget(per_run=3000, per_window=6000))
     protected_accounts: tuple[str, ...] = ("root",)
+
+    def __post_init__(self) -> None:
+        """A name that no account can have would protect nobody."""
+        for name in self.protected_accounts:
+            if not ACCOUNT.fullmatch(name):
+                message = f"protected_accounts: {name!r} is not usable; give names of Slurm accounts, in lower case, one each"
+                raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +114,12 @@ class BudgetHoldsPolicy:
     def __post_init__(self) -> None:
         """Refuse what no cluster could mean."""
         check_thresholds(self.thresholds)
+        _within(2, _MOST_PERCENT, "hold_at_percent", self.hold_at_percent)
         if not 0 < self.release_below_percent < self.hold_at_percent:
             message = "release_below_percent must be above 0 and below hold_at_percent, else holds would flap"
             raise ValueError(message)
-        _at_least(0, "billing_lag_hours", self.billing_lag_hours)
-        _at_least(0, "most_members_told", self.most_members_told)
+        _within(0, MOST_LAG_HOURS, "billing_lag_hours", self.billing_lag_hours)
+        _within(0, 100_000, "most_members_told", self.most_members_told)
         refuse_cancel(self.cancel_after_hours)
 
     def mode_of(self, rule: Rule, bound: Mode) -> Mode:
@@ -140,7 +157,7 @@ def refuse_cancel(hours: int | None) -> None:
         raise ValueError(message)
 
 
-def _at_least(floor: int, name: str, value: int) -> None:
-    if value < floor:
-        message = f"{name} must be {floor} or more"
+def _within(least: int, most: int, name: str, value: int) -> None:
+    if not least <= value <= most:
+        message = f"{name}: {value} is not usable; give a whole number from {least} to {most}"
         raise ValueError(message)

@@ -11,6 +11,7 @@ from proctor.domain.agent_protocol import (
     SetPartitionState,
     Verb,
 )
+from proctor.domain.agent_protocol.names import LIMIT
 from proctor.domain.slurm_state import SlurmView
 
 _NONE = "-1"
@@ -24,7 +25,7 @@ def previous_of(
     While our hold stands, or its release is not confirmed yet, what Slurm shows may be our own value: the stored one stays.
     """
     if stored is not None and (stored.is_held or not _is_let_go(stored, view)):
-        return stored.previous
+        return kept_previous(stored, view)
     if not view.is_fresh(now):
         return stored.previous if stored is not None else None
     seen = _seen(verb, view)
@@ -32,6 +33,34 @@ def previous_of(
     if stored is None or stored.previous is None or seen is None:
         return seen
     return stored.previous if _is_our_value(stored.verb, seen) else seen
+
+
+def kept_previous(stored: Intent, view: SlurmView) -> Mapping[str, str] | None:
+    """What an intent says was there before, and of what it does not say, what the agent has replaced in putting it in force.
+
+    An intent that was written while the agent was silent says nothing; then only the agent's record knows, until it is told.
+    """
+    told = _told(stored, view)
+    return {**told, **(stored.previous or {})} if told else stored.previous
+
+
+def _told(stored: Intent, view: SlurmView) -> Mapping[str, str]:
+    """Field → value by the agent's report on this very revision; our own value only shows that it did not know."""
+    result = view.results.get(stored.sk)
+    if result is None or result.rev != stored.rev or result.outcome is not Outcome.APPLIED:
+        return {}
+    said = (result.previous or {}).items()
+    return {field: value for field, value in said if _can_be_before(stored.verb, field, value)}
+
+
+def _can_be_before(verb: Verb, field: str, value: str) -> bool:
+    match verb:
+        case SetPartitionState():
+            return field == "State" and value in _STATES and value != verb.state.value
+        case LimitAccount() | LimitPartitionQos():
+            return field in _LIMITS and LIMIT.fullmatch(value) is not None and value != "0"
+        case _:
+            return False
 
 
 def _seen(verb: Verb, view: SlurmView) -> Mapping[str, str] | None:
@@ -56,6 +85,7 @@ def _is_our_value(verb: Verb, seen: Mapping[str, str]) -> bool:
 
 
 _STATES = frozenset({"UP", "DOWN", "DRAIN", "INACTIVE"})
+_LIMITS = frozenset({"GrpJobs", "GrpSubmitJobs", "GrpTRES/node"})
 
 
 def _is_let_go(stored: Intent, view: SlurmView) -> bool:

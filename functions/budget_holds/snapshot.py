@@ -82,6 +82,7 @@ class ClusterView:
     """Everything about one cluster.
 
     `unusable` maps budgets whose definition in force can't be read to why; `unusable_holding` are those of them that hold.
+    `gone` has the memories of budgets that hold, or held, and have no definition.
     """
 
     cluster: str
@@ -92,11 +93,14 @@ class ClusterView:
     exemptions: tuple[BudgetExemption, ...] = ()
     unusable: Mapping[str, str] = field(default_factory=dict)
     unusable_holding: frozenset[str] = frozenset()
+    gone: Mapping[str, BudgetMemory] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything one evaluation looks at. `people` holds those who may have to be told.
+
+    `paused` maps a cluster to why it is paused; read only when a hold begins, which nobody may then be told of as in force.
 
     `is_rehearsal`: an operator asked for a dry run, so nothing is remembered either.
     """
@@ -109,5 +113,6 @@ class Snapshot:
     ungoverned: tuple[str, ...] = ()
     not_ours: tuple[tuple[str, str], ...] = ()
     people: Mapping[str, Person] = field(default_factory=dict)
+    paused: Mapping[str, str] = field(default_factory=dict)
     requested_by: str = ""
     is_rehearsal: bool = False

@@ -252,6 +252,7 @@ class BudgetWorld:
             people=tap(self.people, "people"),
             governed=self.clusters,
             account_id=values.ACCOUNT_ID,
+            pause=tap(self.pause, "pause"),
         )
 
     def _appliers(self, ports: Ports) -> Mapping[type[Action], Applier]:

@@ -21,6 +21,9 @@ FOUR_DAYS = 4 * 24 * 3600
 WAKE_UPS = {"ControllerWakeQueue"}
 WITHOUT_EXPIRY = {"PeopleTable"}
 REBUILT = {"MemoryTable"}
+_CUT_WORD = re.compile(r"\w+- \w+")
+"""What YAML makes of a hyphenated word over two folded lines."""
+
 _INSTRUCTION = re.compile(
     r"(?:^|[.;:,] |and |then )(?:look|check|read|correct|run|raise|report|ask|update|deploy|start)\b",
     re.IGNORECASE,
@@ -150,6 +153,8 @@ def alarm_problems(stack: Stack) -> Iterator[str]:
         text = alarm.get("AlarmDescription", "")
         if len(text) > 1024 or not _INSTRUCTION.search(text):
             yield f"{name}: its text does not say what to do"
+        if cut := _CUT_WORD.search(text):
+            yield f"{name}: its text has a word cut in two: {cut.group()}"
         if alarm.get("AlarmActions") != [stack.arns["OperatorsTopic"]]:
             yield f"{name}: reaches nobody"
         if alarm["MetricName"] not in _metrics(alarm["Namespace"]):

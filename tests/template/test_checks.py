@@ -67,6 +67,12 @@ SPOILED: list[tuple[Check, Path, Any, str]] = [
     (checks.log_problems, (*LOG_GROUP, "KmsKeyId"), GONE, "not encrypted"),
     (checks.log_problems, (*FUNCTION, "LoggingConfig"), GONE, "pair up"),
     (checks.alarm_problems, (*ALARM, "AlarmDescription"), "The function failed.", "what to do"),
+    (
+        checks.alarm_problems,
+        (*ALARM, "AlarmDescription"),
+        "Check the dead- letter queue.",
+        "cut in two: dead- letter",
+    ),
     (checks.alarm_problems, (*ALARM, "AlarmActions"), GONE, "reaches nobody"),
     (checks.alarm_problems, (*ALARM, "Namespace"), "Proctor", "nothing emits Proctor Errors"),
     (checks.alarm_problems, (*ALARM, "TreatMissingData"), GONE, "undecided"),

@@ -1,7 +1,7 @@
 """When all has settled: no lost hold, no stale hold, what was there before is back, and people were told."""
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from proctor.domain.agent_protocol import OUR_RESERVATION_PREFIX
 from tests.simulation.budgets import oracle
@@ -38,9 +38,13 @@ def _states_are_right(campus: "Campus", holding: set[str]) -> None:
         raw, memory = campus.raw_budget(name), campus.memory.get(f"{CLUSTER}#{name}")
         if memory.hand is not None or "allocation" not in raw or raw["allocation"].get("bill"):
             continue
-        found = oracle.judge(
-            raw, None, view.usage, is_fresh=True, accepted=set(), now=now - timedelta(minutes=15)
-        )
+        before = now - timedelta(minutes=15)
+        if _is_over(raw, now):
+            # Whoever ended within the last sweeps may hold still, or no more.
+            if _is_over(raw, before) and name in holding:
+                raise ViolationError("stale hold", f"{name} is over and holds", [name])
+            continue
+        found = oracle.judge(raw, None, view.usage, is_fresh=True, accepted=set(), now=before)
         percent = found.percent
         if (
             memory.doubt is not None
@@ -53,6 +57,11 @@ def _states_are_right(campus: "Campus", holding: set[str]) -> None:
             raise ViolationError("lost hold", f"{name} is at {percent:.1f} % and does not hold", [name])
         if percent < oracle.RELEASE_BELOW - _MARGIN and name in holding:
             raise ViolationError("stale hold", f"{name} is at {percent:.1f} % and holds", [name])
+
+
+def _is_over(raw: dict[str, Any], at: datetime) -> bool:
+    """Whether the budget is outside its time."""
+    return oracle.period_of(raw, at, "") is None
 
 
 def _wanted_accounts(campus: "Campus", holding: set[str]) -> set[str]:
@@ -147,9 +156,9 @@ def _people_were_told(campus: "Campus", holding: set[str]) -> None:
         at, owner = campus.memory.changed_at.get(name), campus.raw_budget(name).get("owner")
         if at is None or owner is None or _could_not_tell(campus, at):
             continue
-        headline = f"Budget {name}: new jobs are held"
+        headlines = {f"Budget {name}: new jobs {verb} held" for verb in ("are", "should be")}
         if not any(
-            head == headline and when >= at - 1 and owner in mail for when, mail, head in campus.mail.at
+            head in headlines and when >= at - 1 and owner in mail for when, mail, head in campus.mail.at
         ):
             raise ViolationError("2 told", f"{owner} was never told that {name} holds", [name])
 

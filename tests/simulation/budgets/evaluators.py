@@ -144,6 +144,7 @@ class Environment:
             people=tap(campus.people, "people"),
             governed=(CLUSTER,),
             account_id=ACCOUNT_ID,
+            pause=tap(campus.pause, "pause"),
         )
 
     def _appliers(self, ports: Ports) -> Mapping[type[Action], Applier]:

@@ -31,7 +31,11 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({**LAB, "aws_budget": "bill"}, "document", "give exactly one of aws_budget and allocation"),
     ({"allocation": {"limit": 1}}, "document", "an allocation needs account"),
     ({"aws_budget": "bill", "account": "lab1"}, "document", "only with is_only_account true"),
-    ({**LAB, "allocation": {"limit": 0}}, "allocation", "allocation.limit must be above 0"),
+    (
+        {**LAB, "allocation": {"limit": 0}},
+        "allocation",
+        "allocation.limit: 0 is not usable; give an amount from 0.01",
+    ),
     ({**LAB, "allocation": {}}, "allocation.limit", "add this field"),
     ({**LAB, "hold": {"level": "partition"}}, "document", "needs partitions"),
     ({**GPU, "hold": {"level": "account"}}, "document", "for partitions use partition"),

@@ -1,10 +1,14 @@
 """`proctor budgets` and `budgets show`: the three numbers with their age, state, hold and next release."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
+import pytest
 from botocore.stub import Stubber
 
+from proctor_cli.amounts import exact, whole
 from proctor_cli.exits import Exit
 from tests.unit.cli import golden
 from tests.unit.cli.desk import NOW
@@ -177,3 +181,107 @@ def _everything(slurm: HoldsDesk) -> dict[str, Any]:
         name: scan(TableName=name)["Items"]
         for name in ("intents", "memory", "verdicts", "claims", "observed")
     }
+
+
+def test_one_absurd_budget_does_not_hide_the_others(slurm: HoldsDesk) -> None:
+    slurm.allocate("lab1", 5000, "lab1")
+    for name, limit in (("huge", "1e30"), ("dust", "0.0001"), ("dime", "0.1")):
+        slurm.define(name, {"account": "lab2", "allocation": {"limit": limit}})
+    rows = _rows(slurm)
+    assert set(rows) == {"lab1", "dime", "dust", "huge"} - _refused(slurm)
+    for argv in (["budgets"], ["budgets", "--json"], ["why", "account", "lab2"]):
+        printed = slurm.desk.run(*argv)
+        assert (printed.exit, printed.err) == (0, "")
+    for name in rows:
+        assert slurm.desk.run("budgets", "show", name).exit == 0
+
+
+def _refused(slurm: HoldsDesk) -> set[str]:
+    return {row["budget"] for row in slurm.desk.run("budgets", "--json").json["unusable"]}
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown", "told"),
+    [
+        ("0", "0.00", "0"),
+        ("0.1", "0.10", "0.10"),
+        ("0.004", "0.00", "<0.01"),
+        ("99.5", "99.50", "99.50"),
+        ("5000", "5000.00", "5,000"),
+        ("4101.5", "4101.50", "4,102"),
+        ("-0.5", "-0.50", "-0.50"),
+        ("1e30", "1.00e+30", "1.00e+30"),
+        ("-1e999999", "-1.00e+999999", "-1.00e+999999"),
+        ("1e-999999", "0.00", "<0.01"),
+    ],
+)
+def test_any_amount_can_be_written(amount: str, shown: str, told: str) -> None:
+    assert exact(Decimal(amount)) == shown
+    assert whole(Decimal(amount)) == told
+
+
+def test_a_small_limit_is_not_shown_as_nothing(slurm: HoldsDesk) -> None:
+    slurm.define("dime", {"account": "lab2", "allocation": {"limit": "0.1"}})
+    assert "0.10 USD" in slurm.desk.run("budgets").out
+
+
+def test_an_odd_number_in_a_verdict_is_unknown(slurm: HoldsDesk) -> None:
+    _two(slurm)
+    key = {"subject": {"S": "budget#gpu#lab1"}, "at": {"S": "latest"}}
+    table = slurm.desk.clients.dynamodb()
+    item = table.get_item(TableName="verdicts", Key=key)["Item"]
+    inputs = json.loads(item["inputs"]["S"]) | {"limit": "a lot USD", "committed": "NaN USD"}
+    table.put_item(TableName="verdicts", Item={**item, "inputs": {"S": json.dumps(inputs)}})
+    slurm.desk.now = NOW + timedelta(hours=1)
+    numbers = _rows(slurm)["lab1"]["numbers"]
+    assert (numbers["limit"], numbers["committed"], numbers["settled"]) == (None, None, "0.00")
+    assert slurm.desk.run("budgets").exit == 0
+
+
+def test_while_paused_a_hold_says_so_and_why(slurm: HoldsDesk) -> None:
+    slurm.allocate("lab1", 5000, "lab1")
+    slurm.desk.run("pause", "gpu", "--reason", "wrong directory")
+    slurm.spend("lab1", 55)
+    slurm.sweep()
+    row = _rows(slurm)["lab1"]
+    assert (row["is_holding"], row["holds"][0]["status"]) == (True, "paused")
+    out = slurm.desk.run("budgets").out
+    assert "paused" in out.splitlines()[1]
+    assert "gpu is paused: wrong directory (by arn:aws:sts" in out
+    assert "2026-11-30 18:00:00Z); go on with proctor resume gpu" in out
+    for argv in (["budgets", "show", "lab1"], ["why", "account", "lab1"]):
+        told = " ".join(slurm.desk.run(*argv).out.split())
+        assert "not asked of Slurm: gpu is paused: wrong directory (by arn:aws:sts" in told
+        assert "the next look does" not in told
+    slurm.desk.run("resume", "gpu")
+    assert _rows(slurm)["lab1"]["holds"][0]["status"] == "not_written"
+
+
+def test_while_paused_a_hold_in_force_is_not_let_go(slurm: HoldsDesk) -> None:
+    _two(slurm)
+    slurm.desk.run("pause", "gpu", "--reason", "wrong directory")
+    slurm.desk.run("release", "lab1", "--apply", *WHY)
+    told = " ".join(slurm.desk.run("why", "account", "lab1").out.split())
+    assert (
+        "no budget holds it any more, so it is let go once gpu is resumed; it is paused: wrong directory"
+        in told
+    )
+
+
+def test_an_absurd_aws_budget_does_not_hide_the_others(slurm: HoldsDesk) -> None:
+    slurm.define("cluster", {"aws_budget": "bill"})
+    slurm.allocate("lab1", 5000, "lab1")
+    for argv in (
+        ["budgets"],
+        ["budgets", "--json"],
+        ["budgets", "show", "cluster"],
+        ["why", "account", "lab1"],
+    ):
+        with Stubber(slurm.desk.clients.budgets()) as stub:
+            vast = {**BILL, "BudgetLimit": {"Amount": "1e30", "Unit": "USD"}}
+            stub.add_response("describe_budget", {"Budget": vast})
+            stub.add_response("describe_notifications_for_budget", {"Notifications": []})
+            printed = slurm.desk.run(*argv)
+        assert (printed.exit, printed.err) == (0, "")
+        assert "lab1" in printed.out or "show" in argv
+        assert "1.00e+30" in printed.out or "1,000,000,000" in printed.out

@@ -12,6 +12,7 @@ from proctor_cli.exits import Exit
 from proctor_cli.invoke import exit_of_outcomes
 from session_limits.trigger import Manual, parse
 from tests.unit.cli.desk import Desk
+from tests.unit.cli.holds_desk import HoldsDesk
 
 WHY = ("--justification", "ticket 4711")
 
@@ -227,3 +228,35 @@ def test_a_long_arn_keeps_its_end() -> None:
     assert shortened("arn:x", 128) == "arn:x"
     assert len(shortened(arn, 128)) == 128
     assert shortened(arn, 128).endswith("/" + "s" * 64)
+
+
+@pytest.mark.parametrize("scope", ["budget:nosuch", "account:nosuch", "partition:nosuch"])
+@pytest.mark.parametrize("more", [[], ["--apply"]])
+def test_a_named_thing_that_does_not_exist_is_not_found(
+    slurm: HoldsDesk, scope: str, more: list[str]
+) -> None:
+    slurm.allocate("lab1", 5000, "lab1")
+    printed = slurm.desk.run("invoke", "budget_holds", "--scope", scope, *more, *WHY)
+    assert printed.exit == Exit.NOT_FOUND
+    assert (
+        f"proctor: {scope.replace(':', ' ')}: no budget definition in force is meant by that" in printed.err
+    )
+    printed = slurm.desk.run("invoke", "budget_holds", "--scope", scope, *more, *WHY, "--json")
+    assert (printed.exit, json.loads(printed.err)["exit_code"]) == (Exit.NOT_FOUND, Exit.NOT_FOUND)
+    assert printed.json["outcomes"]
+
+
+def test_an_order_about_an_unknown_budget_is_not_found(slurm: HoldsDesk, tmp_path: Path) -> None:
+    file = tmp_path / "order.json"
+    action = {"action": "ReleaseBudget", "budget": "nosuch"}
+    file.write_text(json.dumps({"source": "proctor.manual", "actions": [action]}))
+    printed = slurm.desk.run("invoke", "budget_holds", "--event-file", str(file), *WHY)
+    assert printed.exit == Exit.NOT_FOUND
+    assert "budget nosuch: no budget definition in force is meant by that" in printed.err
+
+
+def test_a_named_budget_that_exists_is_no_error(slurm: HoldsDesk) -> None:
+    slurm.allocate("lab1", 5000, "lab1")
+    for scope in ("budget:lab1", "account:lab1", "all"):
+        printed = slurm.desk.run("invoke", "budget_holds", "--scope", scope, *WHY)
+        assert (printed.exit, printed.err) == (Exit.OK, "")

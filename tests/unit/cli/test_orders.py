@@ -249,3 +249,24 @@ def test_a_refusal_of_the_function_has_its_exit_code(slurm: HoldsDesk) -> None:
     slurm.allocate("lab1", 5000, "lab1")
     slurm.desk.clients.fake_functions.answer = refuse
     assert slurm.desk.run("hold", "lab1", *WHY).exit == Exit.REFUSED
+
+
+def test_a_budget_in_dry_run_keeps_nothing_held(slurm: HoldsDesk) -> None:
+    for name, mode in (("root-ish", "dry_run"), ("lab1", "apply")):
+        slurm.allocate(name, 5000, "lab1", mode=mode)
+    slurm.spend("lab1", 55)
+    slurm.sweep()
+    slurm.agent_reports()
+    plan = _plan(slurm, "release", "lab1")
+    assert [(t["change"], t["other_budgets"]) for t in plan["targets"]] == [("release", [])]
+    told = " ".join(slurm.desk.run("why", "account", "lab1").out.split())
+    assert "account lab1 for budget lab1: in force" in told
+
+
+def test_another_budget_that_holds_keeps_it_held(slurm: HoldsDesk) -> None:
+    for name in ("also", "lab1"):
+        slurm.allocate(name, 5000, "lab1")
+    slurm.spend("lab1", 55)
+    slurm.sweep()
+    plan = _plan(slurm, "release", "lab1")
+    assert [(t["change"], t["other_budgets"]) for t in plan["targets"]] == [("stays held for also", ["also"])]

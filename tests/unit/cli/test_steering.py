@@ -1,6 +1,8 @@
 """`proctor exempt`, `pause`, `resume` and `mode`: what they write, and what they refuse to."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from proctor.adapters.parameters import ParameterPause
 from proctor.domain.exemptions import Exemption, exemption_for
 from proctor_cli.exempt import end_of
 from proctor_cli.exits import UsageError
+from proctor_cli.governed import governed
 from tests.unit.cli.desk import CLUSTER, NOW, PAUSE, POLICY, Desk
 from tests.unit.cli.test_why import ADA, _put
 
@@ -246,3 +249,20 @@ def test_a_policy_that_grows_too_long_is_written_without_its_spaces(desk: Desk) 
     assert desk.run("mode", "session_limits", "off", "--cluster", CLUSTER).exit == 0
     assert len(desk.parameter(POLICY)) <= 4096
     assert len(desk.policy()[1]["allowed_documents"]) == 300
+
+
+@pytest.mark.parametrize("rule", ["budget", "policy", "scope"])
+def test_a_rule_that_can_not_be_switched_is_not_offered(desk: Desk, rule: str) -> None:
+    printed = desk.run("mode", "budget_holds", "off", "--rule", rule, "--cluster", CLUSTER)
+    assert printed.exit == 2
+    assert "name one of alarm, hold, notice" in printed.err
+
+
+@pytest.mark.parametrize("name", ["session_limits", "budget_holds"])
+def test_exactly_the_rules_whose_mode_the_function_asks_for_are_offered(name: str) -> None:
+    sources = (Path(__file__).parents[3] / "functions" / name).glob("*.py")
+    text = "\n".join(file.read_text() for file in sources)
+    asked = set(re.findall(r"mode_of\(\s*(?:\w+, )?Rule\.([A-Z_]+)", text))
+    if name == "session_limits":
+        asked |= set(re.findall(r"found = Rule\.([A-Z_]+)", text))
+    assert {rule.upper() for rule in governed(name).rules} == asked

@@ -51,6 +51,7 @@ def _held_partition(slurm: HoldsDesk, **hold: Any) -> None:
     slurm.define("gpu-money", {**PARTITION, "hold": {**PARTITION["hold"], **hold}})  # type: ignore[dict-item]
     slurm.desk.run("hold", "gpu-money", "--apply", *WHY)
     slurm.agent_reports()
+    slurm.see("partitions", values.partition("gpu", state=hold.get("partition_state", "DOWN")))
 
 
 def _intent(slurm: HoldsDesk, verb: Any, owner: str = "budget_holds") -> None:
@@ -253,6 +254,7 @@ def test_how_a_hold_was_undone_is_told(slurm: HoldsDesk) -> None:
 def test_an_intent_of_another_function_and_an_odd_one_are_named(slurm: HoldsDesk) -> None:
     _intent(slurm, SetPartitionState("gpu", PartitionState.DOWN), owner="drill")
     slurm.agent_reports()
+    slurm.see("partitions", values.partition("gpu", state="DOWN"))
     assert "partition gpu (State=DOWN) by drill: in force" in slurm.desk.run("why", "partition", "gpu").out
     slurm.desk.clients.dynamodb().put_item(
         TableName="intents", Item={"pk": {"S": "gpu#controller"}, "sk": {"S": "partition#dev"}}

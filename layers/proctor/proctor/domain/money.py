@@ -8,6 +8,10 @@ from proctor.domain.errors import InvalidInputError
 
 _CURRENCY = re.compile(r"^[A-Z]{3}$")
 _HUNDRED = Decimal(100)
+MOST_AMOUNT = Decimal(10**12)
+"""No limit, price or credit is meant to be higher, in any currency; sums of such amounts stay exact and can be shown."""
+
+LEAST_AMOUNT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +65,10 @@ class Money:
 def zero(currency: str = "USD") -> Money:
     """Nothing, in a currency."""
     return Money(Decimal(0), currency)
+
+
+def check_amount(name: str, amount: Decimal, *, least: Decimal = LEAST_AMOUNT) -> None:
+    """An amount that somebody wrote: finite, and from `least` to MOST_AMOUNT. Raises ValueError with field, value and fix."""
+    if not amount.is_finite() or not least <= amount <= MOST_AMOUNT:
+        message = f"{name}: {amount} is not usable; give an amount from {least} to {MOST_AMOUNT:,}"
+        raise ValueError(message)

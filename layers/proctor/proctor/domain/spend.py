@@ -12,8 +12,11 @@ from decimal import Decimal
 from typing import ClassVar
 
 from proctor.domain.agent_protocol import ObservedJob, ObservedUsage
-from proctor.domain.money import Money
+from proctor.domain.money import Money, check_amount
 from proctor.domain.slurm_state import AccountTree
+
+LEAST_PRICE = Decimal("0.0001")
+"""Per hour; AWS's lowest list prices are above it."""
 
 _SECONDS = Decimal(3600)
 _GPU = re.compile(r"gpu(?::[A-Za-z0-9_.-]+)?[:=](\d+)")
@@ -40,9 +43,7 @@ class Rates:
         Money(Decimal(0), self.currency)
         prices = {**self.node_hour, **({"gpu_hour": self.gpu_hour} if self.gpu_hour is not None else {})}
         for name, price in prices.items():
-            if not price.is_finite() or price <= 0:
-                message = f"rates: {name} must be above 0"
-                raise ValueError(message)
+            check_amount(f"rates: {name}", price, least=LEAST_PRICE)
         for partition, instance_type in self.partitions.items():
             if instance_type not in self.node_hour:
                 message = (

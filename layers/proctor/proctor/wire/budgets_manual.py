@@ -51,7 +51,11 @@ class BudgetManualRequest(ManualEnvelope):
         if (self.scope is None) == (not self.actions):
             message = "give either scope or actions"
             raise ValueError(message)
-        names = [(order.cluster, order.budget) for order in self.actions]
+        # Without its cluster an order may mean the same budget as one that names it.
+        everywhere = {order.budget for order in self.actions if order.cluster is None}
+        names = [
+            (None if order.budget in everywhere else order.cluster, order.budget) for order in self.actions
+        ]
         if len(set(names)) != len(names):
             message = "give one order for a budget at a time"
             raise ValueError(message)
