@@ -18,6 +18,7 @@ from proctor_agent.observer import Observer, PartitionWatch
 from proctor_agent.outbox import Outbox
 from proctor_agent.slurm.reads import SlurmReads
 from proctor_agent.state.intents import IntentBook
+from proctor_agent.state.newcomers import Newcomers
 from proctor_agent.state.records import Records
 
 TICK_SECONDS = 1.0
@@ -60,6 +61,7 @@ class Lane:
         self._reads = reads
         self._cache = cache
         self._reconciler = reconciler
+        self._newcomers = Newcomers(shared.book, shared.records)
         self._log = LogWatch()
         self._latest: dict[str, IntentResult] = {}
         self._told: dict[str, IntentResult] = {}
@@ -118,8 +120,12 @@ class Lane:
     def _look(self, kinds: frozenset[str]) -> None:
         shared = self._shared
         self._look_at = shared.clock.monotonic() + LOOK_EVERY_SECONDS
-        if not self._check_acting() or shared.book.is_paused:
+        if not self._check_acting():
+            self._newcomers.interrupt()
             return
+        if shared.book.is_paused:
+            return
+        self._newcomers.note(self._duty.fast_kinds | self._duty.slow_kinds)
         due = [intent for intent in shared.book if intent.verb.kind in kinds]
         seen_at = shared.clock.now()
         view = View(self._reads, self._cache)

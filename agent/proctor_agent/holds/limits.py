@@ -170,7 +170,7 @@ def _hold(
 ) -> Step:
     ours = record if record is not None and record.status is Status.HELD else None
     before = dict(ours.previous) if ours is not None else {}
-    previous = {field: before.get(field) or _before(intent, seen, field) for field in sorted(wanted)}
+    previous = {field: before.get(field) or _before(intent, seen, field, record) for field in sorted(wanted)}
     # The QOS is kept too: a release without the intent must know it.
     subject = intent.verb.qos if isinstance(intent.verb, LimitPartitionQos) else intent.verb.subject
     kept = Record(intent.sk, intent.rev, Status.HELD, subject, previous)
@@ -189,10 +189,10 @@ def _hold(
     return act(command(values), replace(kept, previous=before | previous), detail, undone)
 
 
-def _before(intent: Intent, seen: SchedulerLimits, field: str) -> str:
+def _before(intent: Intent, seen: SchedulerLimits, field: str, record: Record | None) -> str:
     """What the field was. A 0 without a record may be our own from before the state was lost: then the intent knows."""
     value = seen.value(field)
-    if value != _HELD:
+    if record is not None or value != _HELD:
         return value
     return (intent.previous or {}).get(field, value)
 

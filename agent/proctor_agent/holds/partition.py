@@ -59,7 +59,9 @@ def _release(intent: Intent, verb: SetPartitionState, seen: ObservedPartition, r
     wanted = record.previous.get("State", "UP")
     if seen.state == record.set_value and wanted != seen.state:
         return act(writes.set_partition_state(verb.partition, wanted), replace(record, rev=intent.rev))
-    detail = "" if seen.state == wanted else f"{seen.state} was set by somebody else and stays"
+    detail = f"{wanted} was the state before the hold" if wanted == record.set_value else ""
+    if seen.state != wanted:
+        detail = f"{seen.state} was set by somebody else and stays"
     return done(Outcome.RELEASED, detail, _released(intent, record))
 
 

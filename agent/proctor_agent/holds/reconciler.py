@@ -123,11 +123,15 @@ class Reconciler:
         return step
 
     def _remember(self, intent: Intent, record: Record | None) -> bool:
-        """Nothing is changed whose former value is neither on disk nor in the intent."""
-        if record is None or self._records.put(record):
+        """Nothing is changed whose former value neither the disk nor, where that is silent, the intent would tell."""
+        if record is None or self._records.put(record) or record.status is not Status.HELD:
             return True
-        is_known_elsewhere = record.previous.keys() <= (intent.previous or {}).keys()
-        return is_known_elsewhere or record.status is not Status.HELD
+        saved = self._records.saved(intent.sk)
+        if saved is None:
+            return record.previous.keys() <= (intent.previous or {}).keys()
+        # A disk that says "let go" would be believed after a restart, and the hold taken for somebody else's.
+        is_held = saved.status is Status.HELD
+        return not record.previous or (is_held and record.previous.keys() <= saved.previous.keys())
 
     def _decide_surely(self, intent: Intent, view: View, *, is_held: bool) -> Step:
         """A revision is not refused for accounting as it was up to a minute ago: its account may be new.

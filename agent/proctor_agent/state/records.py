@@ -43,6 +43,7 @@ class Records:
             except ProtocolError:
                 continue
             self._records[record.sk] = record
+        self._saved = dict(self._records)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(list(self._records.values()))
@@ -51,10 +52,14 @@ class Records:
         """The record of one subject."""
         return self._records.get(sk)
 
+    def saved(self, sk: str) -> Record | None:
+        """What the disk says of one subject, which another process would go by."""
+        return self._saved.get(sk)
+
     def put(self, record: Record) -> bool:
         """Keep a record; False when it is only in memory because the disk refused it."""
         with self._lock:
-            if self._records.get(record.sk) == record:
+            if self._records.get(record.sk) == record == self._saved.get(record.sk):
                 return True
             self._records[record.sk] = record
             return self._save()
@@ -66,4 +71,7 @@ class Records:
                 self._save()
 
     def _save(self) -> bool:
-        return self._files.write("records.json", [encode(record) for record in self._records.values()])
+        is_saved = self._files.write("records.json", [encode(record) for record in self._records.values()])
+        if is_saved:
+            self._saved = dict(self._records)
+        return is_saved

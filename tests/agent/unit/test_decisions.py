@@ -101,6 +101,21 @@ def test_release_of_a_partition(seen: str, record: Record | None, command: str, 
     assert (step.command[-1] if step.command else "", step.outcome) == (command, outcome)
 
 
+@pytest.mark.parametrize(
+    ("seen", "previous", "detail"),
+    [
+        ("DOWN", "DOWN", "DOWN was the state before the hold"),
+        ("INACTIVE", "UP", "INACTIVE was set by somebody else and stays"),
+        ("UP", "UP", ""),
+    ],
+)
+def test_a_release_that_changes_nothing_says_why(seen: str, previous: str, detail: str) -> None:
+    verb = SetPartitionState("nlp", PartitionState.DOWN)
+    record = held("partition#nlp", "DOWN", {"State": previous})
+    step = partition.decide(intent(verb, rev=2), False, seen_partition(seen), record)
+    assert (step.command, step.outcome, step.detail) == ((), Outcome.RELEASED, detail)
+
+
 def association(account: str, parent: str = "root", login_name: str = "", *qos: str) -> ObservedAssociation:
     return ObservedAssociation(account, login_name, "", parent, None, None, "", qos or ("normal",))
 
@@ -160,6 +175,14 @@ def test_a_zero_that_was_there_before_is_not_lifted() -> None:
     assert (first.outcome, first.record and first.record.previous) == (Outcome.APPLIED, {"GrpJobs": "0"})
     released = limits.decide_account(intent(LimitAccount("lab1"), 2), False, accounting, zero, first.record)
     assert (released.outcome, released.command) == (Outcome.RELEASED, ())
+
+
+def test_an_operators_zero_between_two_holds_is_kept() -> None:
+    accounting = Accounting(BINDING, TREE, [qos("normal")], {})
+    wanted = intent(LimitAccount("lab1"), 3, {"GrpJobs": "-1"})
+    let_go = Record("account#lab1", 2, Status.RELEASED, "", {"GrpJobs": "-1"})
+    step = limits.decide_account(wanted, True, accounting, SchedulerLimits(0, None, None), let_go)
+    assert (step.outcome, step.record and step.record.previous) == (Outcome.APPLIED, {"GrpJobs": "0"})
 
 
 def test_a_circle_of_accounts_ends() -> None:

@@ -1,6 +1,5 @@
 """Accounting is read once a minute, but no hold is refused for accounting that is older than the hold."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,50 +12,8 @@ from proctor_agent.holds.view import AccountingCache
 from proctor_agent.slurm.reads import SlurmReads
 from proctor_agent.state.files import StateFiles
 from proctor_agent.state.records import Records
-from tests.agent.unit.fake_commands import CONFIG, FakeCommands
+from tests.agent.unit.fake_accounting import ASSOCIATIONS, FakeAccounting
 from tests.agent.unit.values import FakeClock
-
-_DATABASE = {
-    "AccountingStorageEnforce": "associations,limits,qos",
-    "AccountingStorageType": "accounting_storage/slurmdbd",
-}
-_ASSOCIATIONS, _QOS = ("show", "assoc"), ("show", "qos")
-
-
-class FakeAccounting(FakeCommands):
-    """Slurm with a database: accounts with their GrpJobs, and one QOS."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            [
-                f"{name} = {_DATABASE.get(name, value)}"
-                for name, _, value in (c.partition(" = ") for c in CONFIG)
-            ]
-        )
-        self.accounts: dict[str, str] = {"physics": ""}
-        self.qos_line = "normal||||"
-
-    def readings(self) -> int:
-        """How often all associations were read."""
-        return len([argv for argv in self.asked if argv[3:5] == _ASSOCIATIONS])
-
-    def run(self, argv: Sequence[str], seconds: float) -> str:
-        words = dict(word.partition("=")[::2] for word in argv)
-        if "name" in words:
-            self.accounts[words["name"]] = words["GrpJobs"]
-        return super().run(argv, seconds)
-
-    def _answer(self, argv: tuple[str, ...]) -> list[str]:
-        if argv[3:5] == _ASSOCIATIONS:
-            return [f"{name}|||root|{limit}|||normal" for name, limit in self.accounts.items()]
-        if argv[3:5] == _QOS:
-            return [self.qos_line]
-        if "assoc_mgr" in argv:
-            return [
-                f"ClusterName=uni Account={name} UserName= GrpJobs={limit or 'N'}(0) GrpSubmitJobs=N(0) GrpTRES=node=N(0)"
-                for name, limit in self.accounts.items()
-            ]
-        return super()._answer(argv)
 
 
 class Bench:
@@ -122,7 +79,7 @@ def test_a_qos_that_no_longer_voids_the_hold_is_seen(tmp_path: Path) -> None:
 def test_what_could_not_be_asked_is_asked_again(bench: Bench) -> None:
     bench.slurm.accounts["optics"] = ""
     bench.slurm.fail = lambda argv: (
-        SlurmError("sacctmgr: broken") if tuple(argv[3:5]) == _ASSOCIATIONS else None
+        SlurmError("sacctmgr: broken") if tuple(argv[3:5]) == ASSOCIATIONS else None
     )
     assert bench.outcomes("optics") == [Outcome.FAILED]
     bench.slurm.fail = lambda _argv: None

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from proctor.domain.agent_protocol import LimitAccount, SetPartitionState, controller_pk
+from proctor.domain.agent_protocol import LimitAccount, Outcome, SetPartitionState, controller_pk
 from proctor.domain.budgets_exemptions import BudgetExemption, ExemptKind
 from tests.simulation.budgets.checks_acts import as_text
 from tests.simulation.budgets.scenario import CLUSTER
@@ -115,8 +115,18 @@ class Operators:
                 admin["bio", "GrpJobs"] = as_text(slurm.limits["bio"]["GrpJobs"])
 
     def _is_about(self, sk: str) -> bool:
-        """Whether an intent stands there: a value set meanwhile would be lost, as the documentation says."""
-        return self._campus.intents.get(controller_pk(CLUSTER), sk) is not None
+        """Whether a value set now can't be told from ours, as the documentation says.
+
+        So it is while a hold stands or is not known to be let go, and for an agent that will lose its records afterwards.
+        """
+        campus = self._campus
+        stored, result = campus.intents.get(controller_pk(CLUSTER), sk), campus.agent.results.get(sk)
+        if stored is None:
+            return False
+        is_let_go = result is not None and result.rev >= stored.rev and result.outcome is Outcome.RELEASED
+        gaps = campus.scenario.agent_gaps
+        loses_records = any(kind == "reinstalled" and end > campus.scheduler.now for kind, _, end in gaps)
+        return stored.is_held or not is_let_go or loses_records
 
     def _is_back(self) -> None:
         self._campus.slurm.is_hung = False

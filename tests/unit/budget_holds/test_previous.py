@@ -19,7 +19,9 @@ PARTITION = "partition#gpu"
 DOWN = {**CLOUD, "partitions": ["gpu"], "hold": {"level": "partition", "accept_collateral": True}}
 
 
-def told(previous: Mapping[str, str] | None, outcome: Outcome = Outcome.APPLIED, rev: int = 3) -> IntentResult:
+def told(
+    previous: Mapping[str, str] | None, outcome: Outcome = Outcome.APPLIED, rev: int = 3
+) -> IntentResult:
     return replace(result(outcome, rev), previous=previous)
 
 
@@ -76,7 +78,9 @@ def test_the_state_of_a_partition_before_its_hold(before: str, *, is_known: bool
     stored = replace(intent(SetPartitionState("gpu", PartitionState.DOWN)), previous=None)
     said = replace(told({"State": before}), sk=PARTITION)
     holding = situation(DOWN, memory=HELD, answer=reading(1))
-    action = only(held_view(holding, stored={PARTITION: stored}, results={PARTITION: said}), "partition#").action
+    action = only(
+        held_view(holding, stored={PARTITION: stored}, results={PARTITION: said}), "partition#"
+    ).action
     if not is_known:
         assert action is None
         return

@@ -22,8 +22,8 @@ def _previous_not_restored() -> list[Patch]:
 
 
 def _operators_hold_released() -> list[Patch]:
-    def before(intent: Any, seen: Any, field: str) -> str:
-        del intent
+    def before(intent: Any, seen: Any, field: str, record: Record | None) -> str:
+        del intent, record
         value: str = seen.value(field)
         return "-1" if value == "0" else value
 
