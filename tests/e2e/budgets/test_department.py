@@ -59,7 +59,8 @@ def test_each_hold_was_written_and_let_go_once(week: Week) -> None:
 def test_people_are_told_once(week: Week, receiver: str, subjects: set[str]) -> None:
     heard = [mail["subject"] for mail in week.mails if f"{receiver}@{cast.DOMAIN}" in mail["to"]]
     assert len(heard) == len(set(heard))
-    assert set(heard) == subjects
+    # AWS's figure stands at 99 % for a while, of which no message tells: a look in between does, none does not.
+    assert subjects <= set(heard) <= subjects | {"Budget linguistics: 90 % is spent"}
 
 
 def test_no_role_lacks_anything_and_nothing_is_lost(week: Week) -> None:
